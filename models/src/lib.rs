@@ -1,0 +1,1 @@
+//! Learners of compaction triggers (protocol section 3), and the frozen policy that ships one.

@@ -1,0 +1,1 @@
+//! foldline decides when an agent's context may be compacted, and what of a new summary may stay.

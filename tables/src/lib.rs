@@ -1,0 +1,1 @@
+//! Parquet and CSV tables of boundaries: the one crate that links polars.
