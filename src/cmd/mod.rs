@@ -1,5 +1,10 @@
 //! The verbs, one file each: parse, read, compute, print.
 
+#[cfg(feature = "study")]
+mod check;
+#[cfg(feature = "tables")]
+mod features;
+
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
 use std::io::Write;
@@ -29,7 +34,12 @@ pub struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {}
+enum Verb {
+    #[cfg(feature = "study")]
+    Check(check::Args),
+    #[cfg(feature = "tables")]
+    Features(features::Args),
+}
 
 /// Why a run ended without its result.
 #[derive(Debug)]
@@ -81,7 +91,13 @@ pub fn main() -> u8 {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
-    match cli.verb {}
+    let global = &cli.global;
+    match cli.verb {
+        #[cfg(feature = "study")]
+        Verb::Check(args) => check::run(&args, global),
+        #[cfg(feature = "tables")]
+        Verb::Features(args) => features::run(&args, global),
+    }
 }
 
 /// Writes a line to stderr; a closed stderr is no reason to stop.
