@@ -45,6 +45,7 @@ pub(crate) fn minimise(design: &Design, y: &[f64], settings: &LogisticSettings) 
     let (mut moved, mut tried) = (vec![0.0; n], vec![0.0; n]);
     let mut best = Optimum { weights: weights.clone(), intercept, gradient: f64::INFINITY, iterations: 0 };
     let mut since_best = 0;
+    let mut polished = false;
     for iteration in 0..=settings.max_iterations {
         design.forward(&weights, intercept, &mut f);
         for (row, &f) in f.iter().enumerate() {
@@ -62,9 +63,11 @@ pub(crate) fn minimise(design: &Design, y: &[f64], settings: &LogisticSettings) 
         } else {
             since_best += 1;
         }
-        if norm <= settings.tolerance || iteration == settings.max_iterations || since_best > PATIENCE {
+        // the step after the last one needed takes the error from the square root of rounding to rounding
+        if (norm <= settings.tolerance && polished) || iteration == settings.max_iterations || since_best > PATIENCE {
             break;
         }
+        polished = norm <= settings.tolerance;
         let step = if in_rows {
             conjugate_step(design, &kernel_diagonal, &alpha, &residual, &curvature, norm.min(0.1))
         } else {

@@ -1,6 +1,8 @@
 //! Learners against values of independent implementations: `../shared/data/oracle/units.json` (scikit-learn 1.9.1 for
 //! the boosted values, see its README) and hand-made cases.
 
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "helpers of tests fail by panicking")]
+
 use foldline_features::{Row, Table};
 use foldline_models::tree::{Node, Tree, candidate_ranks};
 use foldline_models::{Learner, Model, fit};
