@@ -4,6 +4,10 @@
 pub mod analyses;
 pub mod cmd;
 pub mod files;
+pub mod hook;
 pub mod input;
+pub mod lines;
 #[cfg(feature = "study")]
 pub mod summary;
+
+pub use foldline_models::policy;

@@ -2,8 +2,11 @@
 
 #[cfg(feature = "study")]
 mod check;
+mod decide;
 #[cfg(feature = "tables")]
 mod features;
+mod hook;
+mod policy;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -39,6 +42,9 @@ enum Verb {
     Check(check::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
+    Decide(decide::Args),
+    Hook(hook::Args),
+    Policy(policy::Args),
 }
 
 /// Why a run ended without its result.
@@ -77,7 +83,7 @@ pub fn main() -> u8 {
         Ok(cli) => cli,
         Err(error) => {
             // help and version are no failures, and clap knows which stream is theirs
-            let code = if error.use_stderr() { 2 } else { 0 };
+            let code = if error.use_stderr() { usage_code() } else { 0 };
             return error.print().map_or(1, |()| code);
         }
     };
@@ -90,6 +96,11 @@ pub fn main() -> u8 {
     }
 }
 
+/// The exit code of a command line that cannot be obeyed: 2, but 1 for `hook`, where Claude Code takes 2 for a veto.
+fn usage_code() -> u8 {
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == "hook") { 1 } else { 2 }
+}
+
 fn run(cli: Cli) -> Result<(), Failure> {
     let global = &cli.global;
     match cli.verb {
@@ -97,6 +108,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
+        Verb::Decide(args) => decide::run(&args),
+        Verb::Hook(args) => hook::run(&args, global),
+        Verb::Policy(args) => policy::run(&args, global),
     }
 }
 

@@ -47,20 +47,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer to everything when the policy cannot be read: allow, said aloud.
-    pub fn policy_error(request: &Request, reason: &str, mode: Mode) -> Answer {
-        Answer {
-            boundary_id: request.boundary_id.clone(),
-            decision: Decision::Allow,
-            decided_by: DecidedBy::PolicyError,
-            score: None,
-            threshold: None,
-            retry_at: None,
-            mode,
-            policy_sha: None,
-            warnings: vec![reason.to_owned()],
-            explain: None,
-        }
+    /// The answer as one line of JSON, without a line break.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("an answer has string keys and finite numbers")
     }
 
     /// Whether the host must not compact now.
@@ -78,6 +67,25 @@ pub struct Decided {
     pub would_fire: Vec<DecidedBy>,
     /// The row the score was computed from.
     pub row: Option<Row>,
+}
+
+impl Decided {
+    /// The answer to everything when the policy cannot be used: allow, said aloud.
+    pub fn policy_error(request: &Request, reason: &str, mode: Mode) -> Decided {
+        let answer = Answer {
+            boundary_id: request.boundary_id.clone(),
+            decision: Decision::Allow,
+            decided_by: DecidedBy::PolicyError,
+            score: None,
+            threshold: None,
+            retry_at: None,
+            mode,
+            policy_sha: None,
+            warnings: vec![reason.to_owned()],
+            explain: None,
+        };
+        Decided { answer, would_fire: vec![DecidedBy::PolicyError], row: None }
+    }
 }
 
 impl Policy {

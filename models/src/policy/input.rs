@@ -4,6 +4,7 @@
 //! and the guards then allow. `null` counts as absent, except for `last_compaction`, where it says that there was none.
 
 use super::columns::Need;
+use super::Policy;
 use super::guards::{Facts, LastCompaction, TokensSource, Trigger};
 use foldline_features::corpus::derive_prefix;
 use foldline_features::profile::Syntax;
@@ -75,6 +76,22 @@ impl Request {
             Ok(Value::Object(map)) => Request::of_object(&map, profile),
             Ok(_) => unreadable("the request is no JSON object".to_owned()),
             Err(error) => unreadable(format!("the request is not JSON: {error}")),
+        }
+    }
+
+    /// Reads a request for a policy, or for none when it could not be read: the identifiers then are all that counts.
+    pub fn parse_for(policy: Option<&Policy>, bytes: &[u8]) -> Request {
+        match policy {
+            Some(policy) => Request::parse(bytes, &policy.extractor().profile),
+            None => Request::parse(bytes, &Profile::appworld()),
+        }
+    }
+
+    /// As [`Request::parse_for`], for a request that is already parsed.
+    pub fn of_object_for(policy: Option<&Policy>, map: &Map<String, Value>) -> Request {
+        match policy {
+            Some(policy) => Request::of_object(map, &policy.extractor().profile),
+            None => Request::of_object(map, &Profile::appworld()),
         }
     }
 

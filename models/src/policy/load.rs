@@ -204,6 +204,11 @@ impl Policy {
         &self.needs
     }
 
+    /// What a column is computed from.
+    pub fn needs_of(&self, index: u32) -> Vec<Need> {
+        needs_of(&self.extractor, &self.dense, index as usize)
+    }
+
     /// Names of the dense columns, in order.
     pub fn dense_names(&self) -> &[String] {
         &self.dense
