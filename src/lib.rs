@@ -3,10 +3,14 @@
 #[cfg(feature = "study")]
 pub mod analyses;
 pub mod cmd;
+pub mod decision_log;
 pub mod files;
 pub mod hook;
 pub mod input;
 pub mod lines;
+pub mod replay;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg(feature = "study")]
 pub mod summary;
 

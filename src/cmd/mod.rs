@@ -7,6 +7,9 @@ mod decide;
 mod features;
 mod hook;
 mod policy;
+mod replay;
+#[cfg(feature = "serve")]
+mod serve;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -45,6 +48,9 @@ enum Verb {
     Decide(decide::Args),
     Hook(hook::Args),
     Policy(policy::Args),
+    Replay(replay::Args),
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
 }
 
 /// Why a run ended without its result.
@@ -98,7 +104,7 @@ pub fn main() -> u8 {
 
 /// The exit code of a command line that cannot be obeyed: 2, but 1 for `hook`, where Claude Code takes 2 for a veto.
 fn usage_code() -> u8 {
-    if std::env::args_os().nth(1).is_some_and(|verb| verb == "hook") { 1 } else { 2 }
+    if std::env::args_os().skip(1).any(|word| word == "hook") { 1 } else { 2 }
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
@@ -111,6 +117,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
         Verb::Policy(args) => policy::run(&args, global),
+        Verb::Replay(args) => replay::run(&args, global),
+        #[cfg(feature = "serve")]
+        Verb::Serve(args) => serve::run(&args),
     }
 }
 
