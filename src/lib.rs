@@ -1,1 +1,9 @@
 //! foldline decides when an agent's context may be compacted, and what of a new summary may stay.
+
+#[cfg(feature = "study")]
+pub mod analyses;
+pub mod cmd;
+pub mod files;
+pub mod input;
+#[cfg(feature = "study")]
+pub mod summary;
