@@ -7,10 +7,12 @@
 pub mod bootstrap;
 pub mod cell;
 mod counts;
+pub mod cross_fit;
 pub mod estimate;
 pub mod folds;
 pub mod frontier;
 pub mod groups;
+pub mod importance;
 pub mod nested;
 pub mod ranking;
 pub mod splits;
