@@ -6,4 +6,6 @@ pub mod cmd;
 pub mod files;
 pub mod input;
 #[cfg(feature = "study")]
+pub mod simulate;
+#[cfg(feature = "study")]
 pub mod summary;

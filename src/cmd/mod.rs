@@ -4,6 +4,8 @@
 mod check;
 #[cfg(feature = "tables")]
 mod features;
+#[cfg(feature = "study")]
+mod simulate;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -39,6 +41,8 @@ enum Verb {
     Check(check::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
+    #[cfg(feature = "study")]
+    Simulate(simulate::Args),
 }
 
 /// Why a run ended without its result.
@@ -97,6 +101,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Simulate(args) => simulate::run(&args, global),
     }
 }
 
