@@ -6,13 +6,16 @@
 
 pub mod bootstrap;
 pub mod cell;
+mod counts;
 pub mod estimate;
 pub mod folds;
 pub mod frontier;
 pub mod groups;
 pub mod nested;
 pub mod ranking;
+pub mod splits;
 pub mod streams;
+pub mod yardstick;
 
 pub use bootstrap::{Clusters, Draws};
 pub use cell::{Cell, Replicate};
