@@ -244,12 +244,17 @@ pub fn functions() -> Vec<Function> {
     functions
 }
 
-/// Whether a function of the catalogue, named `app.api`, writes application data.
-pub fn is_substantive(name: &str) -> bool {
-    name.split_once('.').is_some_and(|(app, api)| {
-        let row = APPS.iter().find(|row| row.0 == app);
-        !SESSION_APIS.contains(&api) && row.is_some_and(|row| [row.2, row.3, row.4].iter().any(|names| names.contains(&api)))
-    })
+/// The kind of a function of the catalogue, named `app.api`.
+pub fn kind_of(name: &str) -> Option<Kind> {
+    let (app, api) = name.split_once('.')?;
+    let (_, gets, posts, deletes, patches) = APPS.iter().find(|row| row.0 == app)?;
+    if gets.contains(&api) {
+        Some(Kind::Read)
+    } else if [posts, deletes, patches].iter().any(|names| names.contains(&api)) {
+        Some(if SESSION_APIS.contains(&api) { Kind::Session } else { Kind::Substantive })
+    } else {
+        None
+    }
 }
 
 /// The method map of a cohort, `function,method,session`, with the completion call as its last row.

@@ -1,11 +1,12 @@
 //! The law of burden: how likely a step is a burden with and without compaction, in closed form.
 //!
 //! A rollout goes step by step. A step completes the task (probability h, no burden) or, failing that, is a burden
-//! with probability q. Under PRE, logit q = a + s·u; under POST the shift d = c + signal·x·w + t·v is added, where x
-//! are known features of the prefix. u and v stand for all that the prefix does not show: each is the sum of a
+//! with probability q. Under PRE, logit q = a + s·u; under POST, logit q = a + (1 − r)·s·u + c + signal·x·w + t·v, where
+//! x are known features of the prefix and r says how far compaction levels what boundaries had of their own. u and v stand for all that the prefix does not show: each is the sum of a
 //! boundary's own part, which takes one of five equally likely values, and a task's part, which takes one of two. With
 //! 100 equally likely classes, all expectations and probabilities are finite sums.
 
+use super::catalogue::{self, Kind};
 use foldline_features::{Horizon, Prefix};
 use foldline_frontiers::Stream;
 
@@ -29,12 +30,16 @@ pub struct HarmModel {
     pub shift_spread: f64,
     /// Sd of the task's part of t·v.
     pub shift_task_spread: f64,
-    /// Weight of a short history: ln(13) − ln(1 + distinct exact calls), kept within −1.5 and 1.5.
+    /// r: the part of s·u that compaction takes away.
+    pub levelling: f64,
+    /// Weight of a short history: at most 15 distinct exact calls (centred).
     pub short_history: f64,
     /// Weight of a first compaction (centred on the published share).
     pub first: f64,
-    /// Weight of a last observation of at most 60 characters (centred).
+    /// Weight of a short history that ends in an observation of at most 60 characters (centred).
     pub short_last: f64,
+    /// Weight of any write (centred).
+    pub write: f64,
     /// Weight of a substantive write (centred).
     pub substantive: f64,
     /// Weight of a call to the most frequent app (centred).
@@ -52,17 +57,19 @@ pub struct HarmModel {
 impl Default for HarmModel {
     fn default() -> HarmModel {
         HarmModel {
-            base: -1.9,
-            base_spread: 1.6,
+            base: -2.1,
+            base_spread: 1.9,
             base_task_spread: 0.3,
-            shift: 0.7,
-            shift_spread: 0.9,
+            shift: 1.2,
+            shift_spread: 1.0,
             shift_task_spread: 0.1,
-            short_history: 0.5,
-            first: 0.3,
-            short_last: 0.8,
-            substantive: -0.5,
-            main_app: 0.3,
+            levelling: 0.54,
+            short_history: 0.95,
+            first: 0.27,
+            short_last: 1.8,
+            write: 0.3,
+            substantive: 0.05,
+            main_app: 0.2,
             completion_ahead: 0.045,
             completion_last: 0.115,
             completion_post: 0.95,
@@ -74,14 +81,18 @@ impl Default for HarmModel {
 impl HarmModel {
     /// x·w: the score of a prefix, to which `signal` applies; larger = more harm.
     pub fn score(&self, prefix: &Prefix) -> f64 {
-        let history = 13.0_f64.ln() - (1.0 + prefix.historical_exact.len() as f64).ln();
-        let last = prefix.tail.last().map_or(0, |text| text.chars().count());
-        let substantive = prefix.historical_functions.iter().any(|name| super::catalogue::is_substantive(name));
-        let main_app = prefix.historical_functions.iter().any(|name| name.starts_with("spotify."));
+        let short_history = prefix.historical_exact.len() <= 15;
+        let short_last = prefix.tail.last().is_none_or(|text| text.chars().count() <= 60);
+        let any = |wanted: fn(&str) -> bool| prefix.historical_functions.iter().any(|name| wanted(name));
+        let write = any(|name| catalogue::kind_of(name).is_some_and(|kind| kind != Kind::Read));
+        let substantive = any(|name| catalogue::kind_of(name) == Some(Kind::Substantive));
+        let main_app = any(|name| name.starts_with("spotify."));
+        // centred on the shares of the published shape, so that `signal` leaves the mean burden about where it is
         let flag = |on: bool, share: f64| f64::from(u8::from(on)) - share;
-        self.short_history * history.clamp(-1.5, 1.5)
+        self.short_history * flag(short_history, 0.55)
             + self.first * flag(prefix.compaction_index == 1, 275.0 / 590.0)
-            + self.short_last * flag(last <= 60, 74.0 / 590.0)
+            + self.short_last * flag(short_history && short_last, 0.09)
+            + self.write * flag(write, 494.0 / 590.0)
             + self.substantive * flag(substantive, 126.0 / 590.0)
             + self.main_app * flag(main_app, 0.4)
     }
@@ -190,8 +201,7 @@ impl Truth {
 
     fn steps_in(&self, latents: Latents) -> [StepLaw; 2] {
         let model = &self.model;
-        let base = model.base
-            + model.base_spread * FIFTHS[usize::from(latents.base)]
+        let own = model.base_spread * FIFTHS[usize::from(latents.base)]
             + model.base_task_spread * HALVES[usize::from(latents.task.base)];
         let shift = model.shift
             + self.harm
@@ -200,10 +210,10 @@ impl Truth {
         let completion = if self.last { model.completion_last } else { model.completion_ahead };
         let logistic = |x: f64| 1.0 / (1.0 + (-x).exp());
         [
-            StepLaw { completion, burden: logistic(base), empty: model.empty },
+            StepLaw { completion, burden: logistic(model.base + own), empty: model.empty },
             StepLaw {
                 completion: completion * model.completion_post,
-                burden: logistic(base + shift),
+                burden: logistic(model.base + (1.0 - model.levelling) * own + shift),
                 empty: model.empty,
             },
         ]

@@ -16,7 +16,7 @@ mod trajectory;
 pub use account::Account;
 pub use config::{Config, SimulateError};
 pub use harm::{Given, HarmModel, Truth};
-pub use plan::Cell;
+pub use plan::{Cell, Planned};
 
 use catalogue::Function;
 use foldline_features::{Arm, Boundary, Burden, Context, Target};
@@ -67,6 +67,11 @@ impl Cohort {
         })
     }
 
+    /// What the plan deals out, before anything is played.
+    pub fn planned(&self) -> Planned {
+        self.plan.planned()
+    }
+
     /// All boundaries of the trajectory at `index`.
     fn play(&self, index: usize) -> Vec<Simulated> {
         let trajectory = self.plan.trajectories()[index];
@@ -79,6 +84,8 @@ impl Cohort {
         let stem = stem_id(self.config.seed, self.plan.stem_of(trajectory.task));
         let task_id = format!("{stem}_{}", self.plan.variant_of(trajectory.task));
         let trajectory_id = format!("{task_id}-r{}", trajectory.run);
+        // tokens at the start of a stretch: the fixed prompt, later the summary and the last turn
+        let mut carried = 1100;
         let mut simulated = Vec::with_capacity(trajectory.boundaries as usize);
         for boundary in 0..trajectory.boundaries {
             player.play_to(boundary, self.plan.homes(index));
@@ -97,8 +104,10 @@ impl Cohort {
             let mut context = Context::default();
             if self.config.with_tokens {
                 // the harness asks at 4,096 tokens; the last turn goes some way beyond
-                context.tokens_before = Some(4096 + u64::from(tokens.below(500)));
-                context.tokens_after = Some(700 + u64::from(tokens.below(500)) + u64::from(tokens.below(500)));
+                let before = 4096 + u64::from(tokens.below(500));
+                player.spend(before - carried, &mut tokens);
+                carried = 700 + u64::from(tokens.below(500)) + u64::from(tokens.below(500));
+                (context.tokens_before, context.tokens_after) = (Some(before), Some(carried));
             }
             if self.config.with_prefix {
                 context.steps = Some(player.steps().to_vec());

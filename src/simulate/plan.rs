@@ -44,6 +44,19 @@ const SECOND_APPS: [usize; 7] = [3, 5, 6, 4, 3, 1, 26];
 /// Most boundaries a trajectory has in the published shape.
 const LONGEST: usize = 6;
 
+/// Counts that a plan deals out exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// Boundaries by cell, in the order of [`Cell::ALL`].
+    pub cells: [usize; 3],
+    /// Last observations of 200 characters.
+    pub capped: usize,
+    /// Last observations of at most 60 characters.
+    pub short: usize,
+    /// Functions that some trajectory must call.
+    pub functions: usize,
+}
+
 /// A scenario that tasks share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scenario {
@@ -156,6 +169,21 @@ impl Plan {
     /// All trajectories, in corpus order.
     pub(super) fn trajectories(&self) -> &[TrajectoryPlan] {
         &self.trajectories
+    }
+
+    /// The counts dealt out.
+    pub(super) fn planned(&self) -> Planned {
+        let mut cells = [0; 3];
+        for trajectory in &self.trajectories {
+            (0..trajectory.boundaries).for_each(|index| cells[trajectory.cell(index) as usize] += 1);
+        }
+        let of_length = |wanted| self.lengths.iter().filter(|&&length| length == wanted).count();
+        Planned {
+            cells,
+            capped: of_length(0),
+            short: of_length(2),
+            functions: self.homes.values().map(Vec::len).sum(),
+        }
     }
 
     /// The stem of a task.
@@ -330,9 +358,7 @@ mod tests {
         let plan = Plan::new(&Config::default()).expect("the default fits");
         assert_eq!(cells(&plan), [FIRST_CELLS, LATER_CELLS]);
         assert_eq!(plan.trajectories().len(), 275);
-        assert_eq!(plan.lengths.iter().filter(|&&length| length == 0).count(), 464);
-        assert_eq!(plan.lengths.iter().filter(|&&length| length == 2).count(), 74);
-        assert_eq!(plan.homes.values().map(Vec::len).sum::<usize>(), 119);
+        assert_eq!(plan.planned(), Planned { cells: [96, 368, 126], capped: 464, short: 74, functions: 119 });
     }
 
     #[test]

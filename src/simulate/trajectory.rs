@@ -1,6 +1,6 @@
 //! What an agent did before its compactions: ordered steps, and the prefixes that boundaries cut from them.
 
-use super::catalogue::{Function, Kind, TASK_APPS};
+use super::catalogue::{Function, Kind, TASK_APPS, kind_of};
 use super::plan::{Cell, Plan, TrajectoryPlan};
 use super::text::{self, Length, word};
 use foldline_features::{Prefix, PrefixStep};
@@ -86,6 +86,21 @@ impl<'a> Player<'a> {
     /// The ordered steps so far.
     pub(super) fn steps(&self) -> &[PrefixStep] {
         &self.steps
+    }
+
+    /// Shares out `tokens` among the steps since the last time, at random weights.
+    pub(super) fn spend(&mut self, tokens: u64, stream: &mut Stream) {
+        let stretch = self.steps.iter_mut().filter(|step| step.tokens.is_none());
+        let mut shares: Vec<(&mut PrefixStep, u64)> =
+            stretch.map(|step| (step, 50 + u64::from(stream.below(100)))).collect();
+        let total: u64 = shares.iter().map(|(_, weight)| weight).sum();
+        let (mut weight_so_far, mut spent) = (0, 0);
+        for (step, weight) in &mut shares {
+            weight_so_far += *weight;
+            let upto = tokens * weight_so_far / total.max(1);
+            step.tokens = Some(upto - spent);
+            spent = upto;
+        }
     }
 
     /// Steps from the boundary before to boundary `index`: means of the published prefix lengths (Table 1).
@@ -224,8 +239,7 @@ impl<'a> Player<'a> {
         for call in calls {
             self.exact.insert(call.exact.clone());
             self.functions.insert(call.function.clone());
-            let read = self.catalogue.iter().any(|f| f.name() == call.function && f.kind() == Kind::Read);
-            if read {
+            if kind_of(&call.function) == Some(Kind::Read) {
                 self.reads.push(call);
             }
         }
