@@ -124,8 +124,7 @@ fn fit_fold(
     if training.is_empty() {
         return Err(FoldError::NoTrainingRows { repetition, fold, rows: test.len() }.into());
     }
-    let fitted =
-        fit(learner, table, &training, y).map_err(|source| CrossFitError::Fit { repetition, fold, source })?;
+    let fitted = fit(learner, table, &training, y).map_err(|source| CrossFitError::Fit { repetition, fold, source })?;
     let scores = fitted.model.score_rows(table, &test);
     Ok(Some(FoldFit { rows: test, scores, model: fitted.model, warnings: fitted.warnings }))
 }

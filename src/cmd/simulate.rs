@@ -1,11 +1,12 @@
 //! `simulate`: a cohort of the published shape whose law of burden is known.
 
-use super::{Failure, Global, say};
+use super::{Failure, Global, print, say};
 use crate::files;
-use crate::simulate::{Account, Cohort, Config, catalogue};
+use crate::simulate::{Account, Cohort, Config, Line, catalogue};
 use foldline_features::corpus::boundary_line;
-use std::io;
-use std::path::PathBuf;
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Write a simulated cohort: the published shape, a known law of burden
 ///
@@ -71,25 +72,75 @@ impl Args {
 /// Runs the verb.
 ///
 /// # Errors
-/// `Failure::Usage` where sizes do not fit together, `Failure::Other` where a file cannot be written.
+/// `Failure::Usage` where sizes do not fit together or the file's name says no known format, `Failure::Other` where a
+/// file cannot be written.
 pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
-    let config = args.config(global.seed);
-    let cohort = Cohort::generate(&config).map_err(|error| Failure::Usage(error.to_string()))?;
-    let mut account = Account::default();
-    let cannot = |path: &PathBuf, error: &io::Error| Failure::Other(format!("cannot write {}: {error}", path.display()));
-    files::stream_whole(&args.out, |out| {
-        for simulated in cohort {
-            account.add(&simulated);
-            writeln!(out, "{}", boundary_line(&simulated.boundary))?;
-        }
-        Ok(())
-    })
-    .map_err(|error| cannot(&args.out, &error))?;
+    let packing = Packing::of(&args.out)?;
+    let cohort = Cohort::generate(&args.config(global.seed)).map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut account = Account::of(&cohort);
+    files::stream_whole(&args.out, |out| write_corpus(cohort, &mut account, packing, out))
+        .map_err(|error| cannot(&args.out, &error))?;
     if let Some(path) = &args.method_map {
         files::write_whole(path, catalogue::method_map().as_bytes()).map_err(|error| cannot(path, &error))?;
     }
-    for [what, planned, achieved] in account.rows(&config) {
-        say(&format!("{what:46} {planned:>18} {achieved:>18}"));
+    let lines = account.lines();
+    if global.json {
+        return print(&format!("{:#}\n", json!({"out": args.out, "account": lines})));
+    }
+    say(&format!("{:40} {:>14} {:>14}", "", "planned", "achieved"));
+    for Line { what, planned, achieved } in lines {
+        say(&format!("{what:40} {planned:>14} {achieved:>14}"));
+    }
+    Ok(())
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Failure {
+    Failure::Other(format!("cannot write {}: {error}; choose another place or free space there", path.display()))
+}
+
+/// How the lines are packed, by the file's name.
+#[derive(Clone, Copy, Debug)]
+enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn of(path: &Path) -> Result<Packing, Failure> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("jsonl" | "ndjson") => Ok(Packing::Plain),
+            Some("gz") => Ok(Packing::Gzip),
+            Some("zst") => Ok(Packing::Zstd),
+            _ => Err(Failure::Usage(format!(
+                "--out {}: the name must end in .jsonl, .jsonl.gz or .jsonl.zst",
+                path.display()
+            ))),
+        }
+    }
+}
+
+fn write_corpus(cohort: Cohort, account: &mut Account, packing: Packing, out: &mut dyn Write) -> io::Result<()> {
+    match packing {
+        Packing::Plain => write_lines(cohort, account, out),
+        Packing::Gzip => {
+            // the header holds no time, so equal cohorts are equal files
+            let mut packed = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+            write_lines(cohort, account, &mut packed)?;
+            packed.finish().map(|_| ())
+        }
+        Packing::Zstd => {
+            let mut packed = zstd::Encoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+            write_lines(cohort, account, &mut packed)?;
+            packed.finish().map(|_| ())
+        }
+    }
+}
+
+fn write_lines(cohort: Cohort, account: &mut Account, out: &mut dyn Write) -> io::Result<()> {
+    for simulated in cohort {
+        account.add(&simulated);
+        writeln!(out, "{}", boundary_line(&simulated.boundary))?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ mod rollout;
 mod text;
 mod trajectory;
 
-pub use account::Account;
+pub use account::{Account, Line};
 pub use config::{Config, SimulateError};
 pub use harm::{Given, HarmModel, Truth};
 pub use plan::{Cell, Planned};
