@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 /// Counts are met exactly where the size allows; a table of planned and achieved figures goes to stderr. The same
 /// options give the same bytes.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  foldline simulate --out cohort.jsonl.gz --method-map functions.csv\n  foldline evaluate \
-                        cohort.jsonl.gz --methods functions.csv --cells boosted/H --folds stem:5 --out run")]
+#[command(
+    after_help = "Example:\n  foldline simulate --out cohort.jsonl.gz --method-map functions.csv\n  foldline evaluate \
+                        cohort.jsonl.gz --methods functions.csv --cells boosted/H --folds stem:5 --out run"
+)]
 pub struct Args {
     /// Corpus to write: .jsonl, .jsonl.gz or .jsonl.zst
     #[arg(long, value_name = "FILE")]

@@ -155,7 +155,11 @@ impl Account {
             count("last observations of 60 or fewer", self.planned.short, self.short),
         ];
         // Table 1 of arXiv 2610.08722
-        let published = [("no write", "7.9", "1.22", "0.398"), ("login only", "15.1", "1.89", "0.391"), ("substantive write", "22.1", "3.14", "0.172")];
+        let published = [
+            ("no write", "7.9", "1.22", "0.398"),
+            ("login only", "15.1", "1.89", "0.391"),
+            ("substantive write", "22.1", "3.14", "0.172"),
+        ];
         for (cell, (name, steps, index, delta)) in Cell::ALL.into_iter().zip(published) {
             let sums = self.cells[cell as usize];
             let size = sums.boundaries.max(1) as f64;
@@ -185,8 +189,11 @@ impl Account {
     }
 
     fn boosted_auroc(&self) -> Result<f64, String> {
-        let labels: Vec<bool> =
-            self.rows.iter().map(|(_, burden, _)| burden.delta(Target::PRIMARY).is_some_and(|d| d.is_positive())).collect();
+        let labels: Vec<bool> = self
+            .rows
+            .iter()
+            .map(|(_, burden, _)| burden.delta(Target::PRIMARY).is_some_and(|d| d.is_positive()))
+            .collect();
         let y: Vec<f64> = labels.iter().map(|&label| f64::from(u8::from(label))).collect();
         let rows = self.rows.iter().map(|(row, ..)| row.clone()).collect();
         let table = Table::new(self.extractor.columns(), self.extractor.n_dense(), rows)?;

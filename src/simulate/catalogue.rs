@@ -279,7 +279,10 @@ mod tests {
         let all = functions();
         let count = |method| all.iter().filter(|f| f.method == method).count();
         assert_eq!(all.iter().map(Function::name).collect::<BTreeSet<_>>().len(), 119);
-        assert_eq!([count(Method::Get), count(Method::Post), count(Method::Delete), count(Method::Patch)], [76, 35, 5, 3]);
+        assert_eq!(
+            [count(Method::Get), count(Method::Post), count(Method::Delete), count(Method::Patch)],
+            [76, 35, 5, 3]
+        );
         assert_eq!(all.iter().filter(|f| f.kind() == Kind::Session).count(), 11);
         assert_eq!(all.iter().filter(|f| f.kind() == Kind::Substantive).count(), 32);
         assert_eq!(all.iter().map(|f| f.app).collect::<BTreeSet<_>>().len(), 8);

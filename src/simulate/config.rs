@@ -93,7 +93,9 @@ impl Config {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SimulateError {
     /// Counts must nest: each stem has a task, each task a trajectory, each trajectory a boundary.
-    #[error("{size} {what} are too few: at least {least} are needed (as many as {than}); raise them or lower the {than}")]
+    #[error(
+        "{size} {what} are too few: at least {least} are needed (as many as {than}); raise them or lower the {than}"
+    )]
     TooFew {
         /// What there is too little of.
         what: &'static str,

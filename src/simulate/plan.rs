@@ -178,12 +178,7 @@ impl Plan {
             (0..trajectory.boundaries).for_each(|index| cells[trajectory.cell(index) as usize] += 1);
         }
         let of_length = |wanted| self.lengths.iter().filter(|&&length| length == wanted).count();
-        Planned {
-            cells,
-            capped: of_length(0),
-            short: of_length(2),
-            functions: self.homes.values().map(Vec::len).sum(),
-        }
+        Planned { cells, capped: of_length(0), short: of_length(2), functions: self.homes.values().map(Vec::len).sum() }
     }
 
     /// The stem of a task.
@@ -364,7 +359,9 @@ mod tests {
     #[test]
     fn every_size_is_met() {
         for boundaries in [1, 2, 3, 7, 48, 590, 1_001, 5_900] {
-            for (trajectories, tasks) in [(boundaries, boundaries), (boundaries.div_ceil(2), 1), (boundaries.div_ceil(30), 1)] {
+            for (trajectories, tasks) in
+                [(boundaries, boundaries), (boundaries.div_ceil(2), 1), (boundaries.div_ceil(30), 1)]
+            {
                 let config = Config { boundaries, trajectories, tasks, stems: tasks.div_ceil(3), ..Config::default() };
                 let plan = Plan::new(&config).expect("sizes nest");
                 let total: u32 = plan.trajectories().iter().map(|t| t.boundaries).sum();

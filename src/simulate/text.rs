@@ -17,8 +17,8 @@ pub enum Length {
 }
 
 const SYLLABLES: [&str; 32] = [
-    "ba", "bel", "cor", "da", "dun", "el", "fen", "gal", "hu", "il", "jor", "ka", "lin", "mo", "nar", "ol", "pem", "qua",
-    "ri", "sol", "tar", "ul", "vek", "wim", "xan", "yor", "zu", "bri", "dro", "fle", "gno", "sti",
+    "ba", "bel", "cor", "da", "dun", "el", "fen", "gal", "hu", "il", "jor", "ka", "lin", "mo", "nar", "ol", "pem",
+    "qua", "ri", "sol", "tar", "ul", "vek", "wim", "xan", "yor", "zu", "bri", "dro", "fle", "gno", "sti",
 ];
 
 /// A word of two syllables out of 1,024.
@@ -60,7 +60,8 @@ pub fn observation(stream: &mut Stream, length: Length) -> String {
 pub fn failure(stream: &mut Stream, action: &str) -> String {
     let line = 1 + stream.below(12);
     let name = word(stream);
-    let mut text = format!("Execution failed. Traceback:\n  File \"<python-input>\", line {line}, in <module>\n    {action}\n");
+    let mut text =
+        format!("Execution failed. Traceback:\n  File \"<python-input>\", line {line}, in <module>\n    {action}\n");
     text.push_str(&format!("           ^^^^^^^^^^\nNameError: name '{name}' is not defined\n"));
     while text.len() <= CAP {
         text.push_str(&format!("  note: {} {} {}\n", word(stream), word(stream), word(stream)));

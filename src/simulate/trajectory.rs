@@ -32,7 +32,12 @@ pub(super) struct Player<'a> {
 
 impl<'a> Player<'a> {
     /// A trajectory about to begin; all its chance comes from `stream`.
-    pub(super) fn new(plan: &'a Plan, trajectory: TrajectoryPlan, catalogue: &'a [Function], stream: Stream) -> Player<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        trajectory: TrajectoryPlan,
+        catalogue: &'a [Function],
+        stream: Stream,
+    ) -> Player<'a> {
         let scenario = plan.scenario(trajectory.task);
         let apps = std::iter::once(scenario.main_app).chain(scenario.second_app);
         Player {
@@ -55,8 +60,10 @@ impl<'a> Player<'a> {
         let forced = self.forced_calls(index, homes);
         let length = self.plan.length(&self.trajectory, index);
         for step in 0..steps {
-            let mut calls: Vec<Call> =
-                (0..forced.len()).filter(|call| call * steps / forced.len() == step).map(|call| forced[call].clone()).collect();
+            let mut calls: Vec<Call> = (0..forced.len())
+                .filter(|call| call * steps / forced.len() == step)
+                .map(|call| forced[call].clone())
+                .collect();
             if calls.is_empty() {
                 calls.push(self.free_call());
             }
@@ -135,7 +142,8 @@ impl<'a> Player<'a> {
             }
         }
         if cell == Cell::Substantive {
-            let writes = if index == self.trajectory.substantive_at { 1 + self.stream.below(2) } else { self.stream.below(2) };
+            let writes =
+                if index == self.trajectory.substantive_at { 1 + self.stream.below(2) } else { self.stream.below(2) };
             for _ in 0..writes {
                 let app = self.apps[0];
                 calls.extend(self.pick(app, Kind::Substantive));
