@@ -14,4 +14,6 @@ pub mod progress;
 #[cfg(feature = "study")]
 pub mod results;
 #[cfg(feature = "study")]
+pub mod simulate;
+#[cfg(feature = "study")]
 pub mod summary;
