@@ -3,6 +3,8 @@
 #[cfg(feature = "study")]
 mod check;
 mod decide;
+#[cfg(feature = "study")]
+mod evaluate;
 #[cfg(feature = "tables")]
 mod features;
 mod hook;
@@ -10,6 +12,8 @@ mod policy;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "study")]
+mod simulate;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -43,6 +47,8 @@ pub struct Global {
 enum Verb {
     #[cfg(feature = "study")]
     Check(check::Args),
+    #[cfg(feature = "study")]
+    Evaluate(Box<evaluate::Args>),
     #[cfg(feature = "tables")]
     Features(features::Args),
     Decide(decide::Args),
@@ -51,6 +57,8 @@ enum Verb {
     Replay(replay::Args),
     #[cfg(feature = "serve")]
     Serve(serve::Args),
+    #[cfg(feature = "study")]
+    Simulate(simulate::Args),
 }
 
 /// Why a run ended without its result.
@@ -109,9 +117,13 @@ fn usage_code() -> u8 {
 
 fn run(cli: Cli) -> Result<(), Failure> {
     let global = &cli.global;
+    #[cfg(feature = "study")]
+    set_threads(global)?;
     match cli.verb {
         #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Evaluate(args) => evaluate::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
@@ -120,7 +132,20 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Replay(args) => replay::run(&args, global),
         #[cfg(feature = "serve")]
         Verb::Serve(args) => serve::run(&args),
+        #[cfg(feature = "study")]
+        Verb::Simulate(args) => simulate::run(&args, global),
     }
+}
+
+/// Applies `--threads`; results do not depend on it.
+#[cfg(feature = "study")]
+fn set_threads(global: &Global) -> Result<(), Failure> {
+    let Some(threads) = global.threads else { return Ok(()) };
+    if threads == 0 {
+        return Err(Failure::Usage("--threads 0: expected at least 1".to_owned()));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    pool.map_err(|error| Failure::Other(format!("cannot start {threads} threads: {error}")))
 }
 
 /// Writes a line to stderr; a closed stderr is no reason to stop.
