@@ -9,6 +9,8 @@ pub mod decision_log;
 #[cfg(feature = "study")]
 pub mod evaluate;
 pub mod files;
+#[cfg(feature = "study")]
+pub mod freeze;
 pub mod hook;
 pub mod input;
 pub mod lines;
