@@ -4,6 +4,7 @@
 //! `mass` (max(0, d)), `d` (the signed delta) and `clusters` (which task or stem). They know nothing of files.
 //! [`streams`] is the only source of randomness, [`cross_fit`] the only place that fits while evaluating.
 
+pub mod against_replicate;
 pub mod bootstrap;
 pub mod cell;
 mod counts;
