@@ -2,8 +2,18 @@
 
 #[cfg(feature = "study")]
 pub mod analyses;
+#[cfg(feature = "study")]
+pub mod clock;
 pub mod cmd;
+#[cfg(feature = "study")]
+pub mod evaluate;
 pub mod files;
 pub mod input;
+#[cfg(feature = "study")]
+pub mod progress;
+#[cfg(feature = "study")]
+pub mod results;
+#[cfg(feature = "study")]
+pub mod simulate;
 #[cfg(feature = "study")]
 pub mod summary;

@@ -13,6 +13,8 @@ pub mod logistic_gd;
 pub mod model;
 mod newton;
 mod standard;
+#[cfg(test)]
+mod testing;
 pub mod tree;
 
 pub use learner::{Fit, Learner, ModelError, fit};

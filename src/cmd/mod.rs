@@ -2,8 +2,12 @@
 
 #[cfg(feature = "study")]
 mod check;
+#[cfg(feature = "study")]
+mod evaluate;
 #[cfg(feature = "tables")]
 mod features;
+#[cfg(feature = "study")]
+mod simulate;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -37,8 +41,12 @@ pub struct Global {
 enum Verb {
     #[cfg(feature = "study")]
     Check(check::Args),
+    #[cfg(feature = "study")]
+    Evaluate(Box<evaluate::Args>),
     #[cfg(feature = "tables")]
     Features(features::Args),
+    #[cfg(feature = "study")]
+    Simulate(simulate::Args),
 }
 
 /// Why a run ended without its result.
@@ -92,12 +100,29 @@ pub fn main() -> u8 {
 
 fn run(cli: Cli) -> Result<(), Failure> {
     let global = &cli.global;
+    #[cfg(feature = "study")]
+    set_threads(global)?;
     match cli.verb {
         #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Evaluate(args) => evaluate::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Simulate(args) => simulate::run(&args, global),
     }
+}
+
+/// Applies `--threads`; results do not depend on it.
+#[cfg(feature = "study")]
+fn set_threads(global: &Global) -> Result<(), Failure> {
+    let Some(threads) = global.threads else { return Ok(()) };
+    if threads == 0 {
+        return Err(Failure::Usage("--threads 0: expected at least 1".to_owned()));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    pool.map_err(|error| Failure::Other(format!("cannot start {threads} threads: {error}")))
 }
 
 /// Writes a line to stderr; a closed stderr is no reason to stop.
