@@ -30,7 +30,7 @@ pub struct AgainstReplicate {
 ///
 /// `scores` and `labels` (the realised y) have one entry per row of the corpus. Both differences use the draws given,
 /// paired: the same tasks on both sides. The mixed-label difference takes the trigger's AUROC on the same rows
-/// **[choice]**.
+/// **\[choice\]**.
 ///
 /// # Errors
 /// `LengthMismatch`; `NotFinite`; `Invalid` where no boundary could be split.
@@ -105,7 +105,7 @@ pub enum Reading {
     WithinRange,
     /// The replicate's interval lies entirely above the trigger's.
     FallsShort,
-    /// The trigger's interval lies entirely above the replicate's; the rule has no sentence for it **[choice]**.
+    /// The trigger's interval lies entirely above the replicate's; the rule has no sentence for it **\[choice\]**.
     Exceeds,
     /// One of the intervals does not exist.
     Unknown,

@@ -4,6 +4,8 @@
 //! No trigger that sees only the past can be expected to beat a replicate of the same boundary, so the replicate's
 //! discrimination is the scale on which a trigger's is read.
 
+pub use crate::against_replicate::{AgainstReplicate, Reading, against_replicate};
+
 use crate::bootstrap::{Clusters, Draws, percentile};
 use crate::cell::{Cell, Replicate, Statistic};
 use crate::estimate::{Estimate, EstimatorError, Reason, Value, mean_of_defined, same_length};
@@ -43,7 +45,7 @@ impl OverSplits {
     }
 }
 
-/// The statistics of one split: half B's delta as a score for half A's label 1[d_A > 0].
+/// The statistics of one split: half B's delta as a score for half A's label 1\[d_A > 0\].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SplitStatistics {
     /// AUROC of d_B against the label.
@@ -159,7 +161,7 @@ pub struct Yardstick {
     pub left_out: usize,
     /// Random splits.
     pub splits: usize,
-    /// AUROC of d_B against 1[d_A > 0].
+    /// AUROC of d_B against 1\[d_A > 0\].
     pub auroc: OverSplits,
     /// Pearson's correlation of the halves.
     pub pearson: OverSplits,
@@ -189,8 +191,8 @@ pub struct Yardstick {
 ///
 /// Point values are means over all splits; intervals are bootstrap intervals of the mean over the first 20 splits,
 /// whose operating thresholds are reselected in every draw. A draw in which any of the 20 is undefined is dropped
-/// **[choice]**. `resamples` are pairs of draws and clusters (by task, by stem); clusters are those of all rows, so that
-/// every subset and horizon sees the same draws, its other rows counting nothing **[choice]**.
+/// **\[choice\]**. `resamples` are pairs of draws and clusters (by task, by stem); clusters are those of all rows, so that
+/// every subset and horizon sees the same draws, its other rows counting nothing **\[choice\]**.
 ///
 /// # Errors
 /// `LengthMismatch`; `Invalid` where no boundary is left.

@@ -5,12 +5,13 @@
 mod support;
 
 use foldline_features::{Channel, Horizon, Target};
-use foldline_frontiers::against_replicate::{Reading, against_replicate};
 use foldline_frontiers::bootstrap::{Draws, percentile};
 use foldline_frontiers::frontier::Retain;
 use foldline_frontiers::ranking::{average_scores, pearson, spearman};
 use foldline_frontiers::splits::{GivenSplit, SplitHalves};
-use foldline_frontiers::yardstick::{OverSplits, SplitStatistics, sign_agreement, split_statistics, yardstick};
+use foldline_frontiers::yardstick::{
+    OverSplits, Reading, SplitStatistics, against_replicate, sign_agreement, split_statistics, yardstick,
+};
 use foldline_frontiers::{Estimate, Reason, Streams, Unit, Value};
 use serde_json::Value as Json;
 use support::{Oracle, close, close_interval, json, numbers};
