@@ -59,7 +59,9 @@ fn features_of_the_reference_cohort() {
         let table = extractor.table(prefixes()).expect("a table");
         assert_eq!(table.n_columns() as u64, expected["columns"].as_u64().expect("columns"), "{name}");
         if let Some(names) = expected.get("names").and_then(Value::as_array) {
-            let names = names.iter().map(|name| name.as_str().expect("name").trim_start_matches("app:").trim_start_matches("app="));
+            let names = names
+                .iter()
+                .map(|name| name.as_str().expect("name").trim_start_matches("app:").trim_start_matches("app="));
             let ours = table.columns().iter().map(|name| name.trim_start_matches("app:"));
             assert!(ours.eq(names), "{name}");
         }

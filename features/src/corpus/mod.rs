@@ -24,8 +24,6 @@ pub use write::boundary_line;
 /// # Errors
 /// Names the field, what was found and what was expected; file `name`, no line.
 pub fn live_prefix(name: &str, text: &str, profile: &Profile) -> Result<Prefix, CorpusError> {
-    line::live_prefix(text, profile).map_err(|error| CorpusError {
-        field: error.field,
-        ..CorpusError::of_file(name, error.problem)
-    })
+    line::live_prefix(text, profile)
+        .map_err(|error| CorpusError { field: error.field, ..CorpusError::of_file(name, error.problem) })
 }
