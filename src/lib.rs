@@ -2,3 +2,5 @@
 
 pub mod cmd;
 pub mod files;
+#[cfg(feature = "import")]
+pub mod import;

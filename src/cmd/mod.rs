@@ -1,5 +1,8 @@
 //! The verbs, one file each: parse, read, compute, print.
 
+#[cfg(feature = "import")]
+mod import;
+
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
 use std::io::Write;
@@ -29,7 +32,10 @@ pub struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {}
+enum Verb {
+    #[cfg(feature = "import")]
+    Import(import::Args),
+}
 
 /// Why a run ended without its result.
 #[derive(Debug)]
@@ -81,7 +87,10 @@ pub fn main() -> u8 {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
-    match cli.verb {}
+    match cli.verb {
+        #[cfg(feature = "import")]
+        Verb::Import(args) => import::run(args, &cli.global),
+    }
 }
 
 /// Writes a line to stderr; a closed stderr is no reason to stop.
