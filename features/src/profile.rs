@@ -34,10 +34,13 @@ pub enum Effect {
 #[serde(deny_unknown_fields)]
 pub struct FailureContract {
     /// An observation that begins with one of these is an error.
+    #[serde(default)]
     pub begins_with: Vec<String>,
     /// An observation that, trimmed of white space, equals one of these is an error.
+    #[serde(default)]
     pub equals_trimmed: Vec<String>,
     /// The recorded error flag of a step counts; the two text rules are then not asked where it is present.
+    #[serde(default)]
     pub error_flag: bool,
 }
 
@@ -63,8 +66,10 @@ pub struct Profile {
     /// What an error is.
     pub failure: FailureContract,
     /// Effects of functions. `None`: the AppWorld read-verb rule decides.
+    #[serde(default)]
     pub effects: Option<BTreeMap<String, Effect>>,
     /// API names (or tool names) that only open, close or restore a session.
+    #[serde(default)]
     pub session: BTreeSet<String>,
     /// The app whose calls look up documentation.
     pub docs_app: String,
@@ -125,6 +130,20 @@ impl Profile {
             completion: "supervisor.complete_task".to_owned(),
             shell: None,
         }
+    }
+
+    /// The tool-calling profile of coding agents: common tools by effect, from an embedded table that a user's own TOML
+    /// file can replace.
+    pub fn coding_agent() -> Profile {
+        Profile::from_toml(include_str!("coding_agent.toml")).expect("the embedded profile is tested")
+    }
+
+    /// A profile from TOML with the fields of this struct; `effects` and `session` may be left out.
+    ///
+    /// # Errors
+    /// A sentence with line, field and what was expected.
+    pub fn from_toml(text: &str) -> Result<Profile, String> {
+        toml::from_str(text).map_err(|error| format!("is no profile: {error}"))
     }
 
     /// A tool-calling profile with the given effects and session tools; errors are the environment's own flags.
@@ -251,6 +270,13 @@ fn parse_methods(csv: &str) -> Result<BTreeMap<String, (Effect, usize)>, String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_embedded_profile_reads_and_writes() {
+        let profile = Profile::coding_agent();
+        assert!(profile.is_write("Edit") && !profile.is_write("Read") && profile.effect("no_such_tool").is_none());
+        assert!(profile.failure.is_failure("", Some(true)) && !profile.failure.is_failure("Error", Some(false)));
+    }
 
     #[test]
     fn the_map_decides_alone_once_given() {

@@ -1,7 +1,14 @@
 //! The verbs, one file each: parse, read, compute, print.
 
+<<<<<<< HEAD
 #[cfg(feature = "import")]
 mod import;
+=======
+#[cfg(feature = "study")]
+mod check;
+#[cfg(feature = "tables")]
+mod features;
+>>>>>>> main
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -33,8 +40,15 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+<<<<<<< HEAD
     #[cfg(feature = "import")]
     Import(import::Args),
+=======
+    #[cfg(feature = "study")]
+    Check(check::Args),
+    #[cfg(feature = "tables")]
+    Features(features::Args),
+>>>>>>> main
 }
 
 /// Why a run ended without its result.
@@ -87,9 +101,18 @@ pub fn main() -> u8 {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
+<<<<<<< HEAD
     match cli.verb {
         #[cfg(feature = "import")]
         Verb::Import(args) => import::run(args, &cli.global),
+=======
+    let global = &cli.global;
+    match cli.verb {
+        #[cfg(feature = "study")]
+        Verb::Check(args) => check::run(&args, global),
+        #[cfg(feature = "tables")]
+        Verb::Features(args) => features::run(&args, global),
+>>>>>>> main
     }
 }
 
