@@ -132,10 +132,19 @@ impl Profile {
         }
     }
 
-    /// The tool-calling profile of coding agents: common tools by effect, from an embedded table that a user's own TOML
-    /// file can replace.
+    /// The embedded profile of coding agents, as a file that users can edit.
+    pub const CODING_AGENT: &str = include_str!("coding_agent.toml");
+
+    /// The profile of coding agents: common tools by effect, shell commands by class, from an embedded table that a user's
+    /// own TOML file can replace.
     pub fn coding_agent() -> Profile {
-        Profile::from_toml(include_str!("coding_agent.toml")).expect("the embedded profile is tested")
+        Profile::from_toml(Profile::CODING_AGENT).expect("the embedded profile is tested")
+    }
+
+    /// The tool-calling profile of the protocol, where a function is a tool's name and nothing else: the same table without
+    /// classes of shell commands.
+    pub fn tool_calling() -> Profile {
+        Profile { name: "tool".to_owned(), shell: None, ..Profile::coding_agent() }
     }
 
     /// A profile from TOML with the fields of this struct; `effects` and `session` may be left out.

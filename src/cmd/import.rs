@@ -7,7 +7,7 @@ use crate::import::boundaries::Options;
 use crate::import::formats::{Format, detect};
 use crate::import::redact::Redactor;
 use crate::import::source::{Limits, discover};
-use crate::import::{CODING_PROFILE, coding_profile, pair, parse_profile, run, trace};
+use crate::import::{pair, run, trace};
 use foldline_features::profile::Profile;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -128,9 +128,9 @@ impl Kind {
 ///
 /// # Errors
 /// `Data` when nothing could be read, `Other` when the output cannot be written.
-pub fn run(args: Args, global: &Global) -> Result<(), Failure> {
+pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     if args.print_profile {
-        return print(CODING_PROFILE);
+        return print(Profile::CODING_AGENT);
     }
     if args.print_mapping {
         return print(trace::DEFAULT_MAPPING);
@@ -138,7 +138,7 @@ pub fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let Some(kind) = args.kind else { return Err(Failure::Usage("name a kind and sources".to_owned())) };
     let profile = match &args.profile {
         Some(path) => read_profile(path)?,
-        None => coding_profile(),
+        None => Profile::coding_agent(),
     };
     let options = Options {
         every: args.every,
@@ -146,7 +146,7 @@ pub fn run(args: Args, global: &Global) -> Result<(), Failure> {
         with_prefix: !args.no_prefix,
         recount: args.recount,
         stem_is_folder: args.stem == Stem::Folder,
-        redactor: redactor(&args)?,
+        redactor: redactor(args)?,
     };
     if args.redact && matches!(kind, Kind::Trace) || args.redact && matches!(kind, Kind::Pair) {
         return Err(Failure::Usage("--redact is for session logs; these releases are shared as they are".to_owned()));
@@ -154,7 +154,7 @@ pub fn run(args: Args, global: &Global) -> Result<(), Failure> {
     let mut account = Account::default();
     let mut problem = None;
     let mut fill = |out: &mut dyn Write| -> io::Result<()> {
-        match import(kind, &args, &options, &mut account, out) {
+        match import(kind, args, &options, &mut account, out) {
             Ok(()) if account.sources > 0 => Ok(()),
             Ok(()) => {
                 problem = Some(Failure::Data("nothing could be read".to_owned()));
@@ -205,7 +205,7 @@ fn tell(account: &Account, as_json: bool, stdout_is_free: bool) -> Result<(), Fa
 pub(super) fn read_profile(path: &Path) -> Result<Profile, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Data(format!("{}: cannot be read: {error}", path.display())))?;
-    parse_profile(&text).map_err(|error| Failure::Data(format!("{}: no tool profile: {error}", path.display())))
+    Profile::from_toml(&text).map_err(|error| Failure::Data(format!("{}: {error}", path.display())))
 }
 
 fn redactor(args: &Args) -> Result<Option<Redactor>, Failure> {
@@ -231,13 +231,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-fn import(
-    kind: Kind,
-    args: &Args,
-    options: &Options,
-    account: &mut Account,
-    out: &mut dyn Write,
-) -> Result<(), Stop> {
+fn import(kind: Kind, args: &Args, options: &Options, account: &mut Account, out: &mut dyn Write) -> Result<(), Stop> {
     let limits = Limits { file_bytes: args.max_file_mb.saturating_mul(1 << 20), ..Limits::default() };
     match (kind, kind.format()) {
         (_, Some(format)) => account.merge(run::import_logs(format, &args.sources, limits, options, out)?),
@@ -269,9 +263,10 @@ fn import(
             }
             for folder in paired {
                 let mut write = Lines::new(out);
-                let read = pair::read_paired(folder, limits, &options.profile, args.round0_only, account, &mut |draft| {
-                    write.line(draft.line());
-                });
+                let read =
+                    pair::read_paired(folder, limits, &options.profile, args.round0_only, account, &mut |draft| {
+                        write.line(draft.line());
+                    });
                 write.result?;
                 match read {
                     Ok(()) => account.sources += 1,

@@ -1,14 +1,11 @@
 //! The verbs, one file each: parse, read, compute, print.
 
-<<<<<<< HEAD
-#[cfg(feature = "import")]
-mod import;
-=======
 #[cfg(feature = "study")]
 mod check;
 #[cfg(feature = "tables")]
 mod features;
->>>>>>> main
+#[cfg(feature = "import")]
+mod import;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -40,15 +37,12 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-<<<<<<< HEAD
-    #[cfg(feature = "import")]
-    Import(import::Args),
-=======
     #[cfg(feature = "study")]
     Check(check::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
->>>>>>> main
+    #[cfg(feature = "import")]
+    Import(import::Args),
 }
 
 /// Why a run ended without its result.
@@ -101,18 +95,14 @@ pub fn main() -> u8 {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
-<<<<<<< HEAD
-    match cli.verb {
-        #[cfg(feature = "import")]
-        Verb::Import(args) => import::run(args, &cli.global),
-=======
     let global = &cli.global;
     match cli.verb {
         #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
->>>>>>> main
+        #[cfg(feature = "import")]
+        Verb::Import(args) => import::run(&args, global),
     }
 }
 

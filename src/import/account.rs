@@ -99,10 +99,17 @@ impl Account {
             text.push_str(&what);
             text.push('\n');
         };
-        line(format!("{} sources, {} sessions, {} steps ({} failed)", self.sources, self.sessions, self.steps, self.failed_steps));
+        line(format!(
+            "{} sources, {} sessions, {} steps ({} failed)",
+            self.sources, self.sessions, self.steps, self.failed_steps
+        ));
         line(format!(
             "{} boundaries: {} at recorded compactions, {} would-be, {} of paired replays; {} compactions recorded",
-            self.boundaries(), self.recorded_boundaries, self.would_be_boundaries, self.paired_boundaries, self.compactions
+            self.boundaries(),
+            self.recorded_boundaries,
+            self.would_be_boundaries,
+            self.paired_boundaries,
+            self.compactions
         ));
         let mut note = |count: u64, what: &str| {
             if count > 0 {
@@ -111,7 +118,10 @@ impl Account {
         };
         note(self.without_rollout, "boundaries without a later step, so without a rollout");
         note(self.empty_rollouts, "boundaries whose rollout has no step (the next step makes no call)");
-        note(self.steps_without_flag, "steps without an error flag: they count as failed only by the profile's text rules");
+        note(
+            self.steps_without_flag,
+            "steps without an error flag: they count as failed only by the profile's text rules",
+        );
         note(self.recounted_differently, "steps whose tokens counted from the text differ from the recorded ones");
         note(
             self.selected_rollouts,
@@ -127,13 +137,15 @@ impl Account {
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             line(format!(
                 "{} functions that the profile does not know: {}{more}; add them to [effects] of a profile",
-                self.unmapped.len(), names.join(", ")
+                self.unmapped.len(),
+                names.join(", ")
             ));
         }
         for (reason, count, places) in self.left_out.iter() {
             let mut what = format!("left out: {count} x {reason}");
             if !places.is_empty() {
-                let _ = write!(what, " ({}{})", places.join("; "), if count > places.len() as u64 { "; ..." } else { "" });
+                let _ =
+                    write!(what, " ({}{})", places.join("; "), if count > places.len() as u64 { "; ..." } else { "" });
             }
             line(what);
         }

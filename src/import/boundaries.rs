@@ -175,7 +175,12 @@ impl Walk<'_> {
         let compaction = place.recorded.map(|number| &session.compactions[number]);
         let end = match compaction {
             Some(_) => session.steps.len(),
-            None => session.compactions.iter().map(|c| c.after_steps).find(|&at| at > place.at).unwrap_or(session.steps.len()),
+            None => session
+                .compactions
+                .iter()
+                .map(|c| c.after_steps)
+                .find(|&at| at > place.at)
+                .unwrap_or(session.steps.len()),
         };
         let rollout = self.rollout(place.at, end, compaction.is_some(), options.with_prefix);
         account.boundary(compaction.is_some(), rollout.as_ref().map(|rollout| rollout.steps.len() as u64));
@@ -249,8 +254,7 @@ impl Walk<'_> {
         if from >= end {
             return None;
         }
-        let history: BTreeSet<&str> =
-            self.calls[..from].iter().flatten().map(|call| call.exact.as_str()).collect();
+        let history: BTreeSet<&str> = self.calls[..from].iter().flatten().map(|call| call.exact.as_str()).collect();
         let mut seen = history;
         let (mut steps, mut completed) = (Vec::new(), false);
         let window: Range<usize> = from..end.min(from + ROLLOUT_STEPS);
@@ -285,7 +289,8 @@ impl Walk<'_> {
         let before = self.session.compactions.iter().rev().find(|compaction| compaction.after_steps < at);
         let from = before.map_or(0, |compaction| compaction.after_steps);
         let sum: Option<u64> = self.session.steps[from..at].iter().map(|step| Some(step.tokens?.0)).sum();
-        let summary = before.and_then(|compaction| compaction.summary.as_deref()).map_or(0, super::session::text_tokens);
+        let summary =
+            before.and_then(|compaction| compaction.summary.as_deref()).map_or(0, super::session::text_tokens);
         (sum.map(|sum| sum + summary), source)
     }
 

@@ -85,7 +85,8 @@ pub fn read_paired(
             };
             if trajectories.insert(path.clone()) {
                 account.sessions += 1;
-                account.steps += events.iter().filter(|event| event["compression_before_step"].is_null()).count() as u64;
+                account.steps +=
+                    events.iter().filter(|event| event["compression_before_step"].is_null()).count() as u64;
             }
             held = Some((path.clone(), events));
         }
@@ -273,7 +274,8 @@ fn tool_action(action: &Value) -> Option<(String, Value)> {
     let (name, used): (String, &[&str]) = match (text("app"), text("action")) {
         (Some(app), Some(action)) => (format!("{app}.{action}"), &["app", "action"]),
         _ => {
-            let field = ["name", "tool", "tool_name", "function", "action"].into_iter().find(|name| text(name).is_some())?;
+            let field =
+                ["name", "tool", "tool_name", "function", "action"].into_iter().find(|name| text(name).is_some())?;
             (text(field).unwrap_or("").to_owned(), &["name", "tool", "tool_name", "function", "action"])
         }
     };

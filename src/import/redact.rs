@@ -64,7 +64,9 @@ impl Redactor {
         let mut counter = 0;
         while written < length {
             // a byte below 252 is a fair draw of 36
-            for byte in self.digest("word", &lower, counter).into_iter().filter(|&byte| byte < 252).take(length - written) {
+            for byte in
+                self.digest("word", &lower, counter).into_iter().filter(|&byte| byte < 252).take(length - written)
+            {
                 out.push(char::from(LETTERS[usize::from(byte % 36)]));
                 written += 1;
             }
@@ -97,7 +99,8 @@ impl Redactor {
                     None => self.text(&step.action),
                 },
                 Actions::Code => {
-                    let calls: Vec<String> = calls.iter().map(|call| self.code_call(&call.exact, &call.function)).collect();
+                    let calls: Vec<String> =
+                        calls.iter().map(|call| self.code_call(&call.exact, &call.function)).collect();
                     calls.join("\n")
                 }
             };

@@ -56,7 +56,8 @@ pub fn import_units(
     let mut account = Account::default();
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for window in units.chunks(2 * rayon::current_num_threads()) {
-        let read: Vec<io::Result<Unit>> = window.par_iter().map(|path| read_unit(format, path, limits, options)).collect();
+        let read: Vec<io::Result<Unit>> =
+            window.par_iter().map(|path| read_unit(format, path, limits, options)).collect();
         for unit in read {
             write_unit(unit?, &mut seen, &mut account, out)?;
         }
@@ -117,7 +118,12 @@ fn count_unmapped(session: &super::session::Session, options: &Options, account:
     }
 }
 
-fn write_unit(mut unit: Unit, seen: &mut BTreeSet<String>, account: &mut Account, out: &mut dyn Write) -> io::Result<()> {
+fn write_unit(
+    mut unit: Unit,
+    seen: &mut BTreeSet<String>,
+    account: &mut Account,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     account.merge(unit.account);
     unit.lines.rewind()?;
     for (id, bytes, of_session) in unit.sessions {

@@ -274,7 +274,8 @@ impl Session {
         let mut at = 0;
         while at < self.steps.len() {
             let request = self.steps[at].request;
-            let end = self.steps[at..].iter().position(|step| step.request != request).map_or(self.steps.len(), |n| at + n);
+            let end =
+                self.steps[at..].iter().position(|step| step.request != request).map_or(self.steps.len(), |n| at + n);
             let group = at..if request.is_some() { end } else { at + 1 };
             at = group.end;
             let steps = &mut self.steps[group];
@@ -311,7 +312,10 @@ impl Session {
 /// How much the prompt grew from a request to the next one under the same history; `None` where it did not grow.
 fn growth(requests: &[Request], index: usize) -> Option<u64> {
     let (this, next) = (requests.get(index)?, requests.get(index + 1)?);
-    (this.after_compactions == next.after_compactions).then(|| next.prompt.checked_sub(this.prompt)).flatten().filter(|&n| n > 0)
+    (this.after_compactions == next.after_compactions)
+        .then(|| next.prompt.checked_sub(this.prompt))
+        .flatten()
+        .filter(|&n| n > 0)
 }
 
 /// o200k tokens of a step's action and observation.

@@ -132,10 +132,12 @@ impl Mapping {
             };
             match merged.get_mut(&section).and_then(toml::Value::as_table_mut) {
                 Some(known) => {
-                    if let Some(unknown) = fields.keys().find(|name| section != "deltas" && !known.contains_key(*name)) {
+                    if let Some(unknown) = fields.keys().find(|name| section != "deltas" && !known.contains_key(*name))
+                    {
                         let names: Vec<&str> = known.keys().map(String::as_str).collect();
                         return Err(TraceError::Mapping(format!(
-                            "[{section}] has no field {unknown}; its fields are {}", names.join(", ")
+                            "[{section}] has no field {unknown}; its fields are {}",
+                            names.join(", ")
                         )));
                     }
                     known.extend(fields);
@@ -205,7 +207,9 @@ impl Record<'_> {
         let Some(value) = self.optional(field) else { return Ok(None) };
         match (value, value.as_str().map(str::to_ascii_lowercase).as_deref()) {
             (Value::Bool(flag), _) => Ok(Some(*flag)),
-            (Value::Number(number), _) if number.as_u64().is_some_and(|n| n < 2) => Ok(Some(number.as_u64() == Some(1))),
+            (Value::Number(number), _) if number.as_u64().is_some_and(|n| n < 2) => {
+                Ok(Some(number.as_u64() == Some(1)))
+            }
             (_, Some("true" | "1")) => Ok(Some(true)),
             (_, Some("false" | "0" | "")) => Ok(Some(false)),
             _ => Err(self.bad(field, value, "true or false")),
@@ -282,7 +286,11 @@ pub fn read(
     })?;
     account.left_out.merge(left_out);
     if let Some(rest) = rollouts.filter(|rest| !rest.is_empty() && result.is_ok()) {
-        account.left_out.add("boundary id of rollouts that no boundary has", rest.len() as u64, rest.keys().next().cloned());
+        account.left_out.add(
+            "boundary id of rollouts that no boundary has",
+            rest.len() as u64,
+            rest.keys().next().cloned(),
+        );
     }
     result
 }
@@ -335,10 +343,13 @@ fn each_record(
         let document: Value = read_document(path, limits).map_err(wrong)?;
         let list = match document {
             Value::Array(list) => list,
-            Value::Object(map) => map.into_iter().find_map(|(_, value)| match value {
-                Value::Array(list) => Some(list),
-                _ => None,
-            }).unwrap_or_default(),
+            Value::Object(map) => map
+                .into_iter()
+                .find_map(|(_, value)| match value {
+                    Value::Array(list) => Some(list),
+                    _ => None,
+                })
+                .unwrap_or_default(),
             _ => Vec::new(),
         };
         for (index, value) in list.into_iter().enumerate() {
@@ -395,7 +406,12 @@ fn csv_rows(text: &str) -> Vec<Vec<String>> {
 
 type Rollouts = BTreeMap<String, Vec<DraftRollout>>;
 
-fn read_rollouts(file: &Path, mapping: &Mapping, limits: Limits, account: &mut Account) -> Result<Rollouts, TraceError> {
+fn read_rollouts(
+    file: &Path,
+    mapping: &Mapping,
+    limits: Limits,
+    account: &mut Account,
+) -> Result<Rollouts, TraceError> {
     let name = file.display().to_string();
     let mut rollouts = Rollouts::new();
     let mut result = Ok(());
@@ -463,7 +479,8 @@ fn step(record: &Record<'_>) -> Result<Value, TraceError> {
     }
     if let (Some(action), false) = (step.get("action").and_then(Value::as_str), step.contains_key("exact")) {
         let calls = Profile::appworld().calls(action);
-        let (exact, function) = calls.into_iter().next().map_or_else(Default::default, |call| (call.exact, call.function));
+        let (exact, function) =
+            calls.into_iter().next().map_or_else(Default::default, |call| (call.exact, call.function));
         step.insert("exact".to_owned(), exact.into());
         step.insert("function".to_owned(), function.into());
     }

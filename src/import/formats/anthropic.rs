@@ -26,8 +26,7 @@ fn session(conversation: &Value, id: String) -> Option<Session> {
         }
         let usage = &message["usage"];
         let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-        let prompt =
-            count("input_tokens") + count("cache_creation_input_tokens") + count("cache_read_input_tokens");
+        let prompt = count("input_tokens") + count("cache_creation_input_tokens") + count("cache_read_input_tokens");
         if prompt > 0 {
             builder.request(prompt, count("output_tokens"));
         }

@@ -72,8 +72,20 @@ struct CompactMetadata {
 
 /// Bookkeeping lines that say nothing about the conversation.
 const BOOKKEEPING: [&str; 14] = [
-    "last-prompt", "queue-operation", "cost-state", "tools-used", "api-request", "api-request-start", "api-request-end",
-    "file-history-snapshot", "summary", "progress", "attachment", "custom-title", "agent-name", "permission-mode",
+    "last-prompt",
+    "queue-operation",
+    "cost-state",
+    "tools-used",
+    "api-request",
+    "api-request-start",
+    "api-request-end",
+    "file-history-snapshot",
+    "summary",
+    "progress",
+    "attachment",
+    "custom-title",
+    "agent-name",
+    "permission-mode",
 ];
 
 /// Reads one transcript. The path from the last entry to the root counts, over `logicalParentUuid` at a compaction;
@@ -209,8 +221,11 @@ fn apply(line: Line, builder: &mut Builder, counted: &mut BTreeSet<String>, left
         }
         "system" => match line.subtype.as_deref() {
             Some("compact_boundary") => {
-                let metadata =
-                    line.compact_metadata.unwrap_or(CompactMetadata { trigger: None, pre_tokens: None, post_tokens: None });
+                let metadata = line.compact_metadata.unwrap_or(CompactMetadata {
+                    trigger: None,
+                    pre_tokens: None,
+                    post_tokens: None,
+                });
                 builder.compaction(Compaction {
                     tokens_before: metadata.pre_tokens,
                     tokens_after: metadata.post_tokens,

@@ -65,7 +65,8 @@ fn response_item(payload: &Value, builder: &mut Builder, left_out: &mut LeftOut)
         "web_search_call" | "image_generation_call" | "tool_search_call" => {
             builder.leave_out("call that the provider runs (its result is not recorded)");
         }
-        "message" | "reasoning" | "compaction" | "compaction_summary" | "ghost_snapshot" | "other" | "tool_search_output" => {}
+        "message" | "reasoning" | "compaction" | "compaction_summary" | "ghost_snapshot" | "other"
+        | "tool_search_output" => {}
         other => note_unknown(&format!("response_item of type {other}"), left_out),
     }
 }

@@ -33,7 +33,8 @@ struct Meta {
 
 fn read_database(path: &Path, left_out: &mut LeftOut, sink: Sink<'_>) -> rusqlite::Result<()> {
     // read-only: a running Hermes keeps its database, and its write-ahead log is read where there is one
-    let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let database =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     let mut metas: BTreeMap<String, Meta> = BTreeMap::new();
     let mut statement = database.prepare("SELECT * FROM sessions ORDER BY id")?;
     let mut rows = statement.query([])?;

@@ -31,8 +31,11 @@ fn read_archive(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Sink<
         .iter()
         .find_map(|name| member(&mut archive, name, limits).ok())
         .map_or(Value::Null, |header| header["eval"].clone());
-    let mut names: Vec<String> =
-        archive.file_names().filter(|name| name.starts_with("samples/") && name.ends_with(".json")).map(str::to_owned).collect();
+    let mut names: Vec<String> = archive
+        .file_names()
+        .filter_map(|name| Some(name.ok()?.into_owned()))
+        .filter(|name| name.starts_with("samples/") && name.ends_with(".json"))
+        .collect();
     names.sort();
     if names.is_empty() {
         return Err(FileError::OtherKind("an archive without samples".to_owned()));

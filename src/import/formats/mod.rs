@@ -99,13 +99,7 @@ impl Format {
     ///
     /// # Errors
     /// When the whole unit has to be left out.
-    pub fn read(
-        self,
-        path: &Path,
-        limits: Limits,
-        left_out: &mut LeftOut,
-        sink: Sink<'_>,
-    ) -> Result<(), FileError> {
+    pub fn read(self, path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Sink<'_>) -> Result<(), FileError> {
         match self {
             Format::Pi => pi::read(path, limits, left_out, sink),
             Format::ClaudeCode => claude_code::read(path, limits, left_out, sink),
@@ -145,7 +139,8 @@ pub fn detect(path: &Path) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     // a line may be longer than what was read: then its first keys decide
     let has = |name: &str| text.contains(&format!("\"{name}\""));
-    let Some(first) = text.lines().find_map(|line| serde_json::from_str::<Value>(line).ok()).filter(Value::is_object) else {
+    let Some(first) = text.lines().find_map(|line| serde_json::from_str::<Value>(line).ok()).filter(Value::is_object)
+    else {
         return detect_document(&has);
     };
     let is = |name: &str| !first[name].is_null();

@@ -32,15 +32,12 @@ pub(super) fn read(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Si
     Ok(())
 }
 
-fn read_folder(
-    path: &Path,
-    limits: Limits,
-    reader: &mut Reader,
-    left_out: &mut LeftOut,
-) -> Result<(), FileError> {
+fn read_folder(path: &Path, limits: Limits, reader: &mut Reader, left_out: &mut LeftOut) -> Result<(), FileError> {
     match read_document::<Value>(&path.join("base_state.json"), limits) {
         Ok(state) => reader.base_state(&state),
-        Err(error) => left_out.add("base_state.json (no token counts)", 1, Some(format!("{}: {error}", path.display()))),
+        Err(error) => {
+            left_out.add("base_state.json (no token counts)", 1, Some(format!("{}: {error}", path.display())))
+        }
     }
     let entries = std::fs::read_dir(path.join("events")).map_err(FileError::Unreadable)?;
     // event-NNNNN-<uuid>.json: the order of names is the order of events
@@ -122,8 +119,14 @@ impl Reader {
                 self.builder.compaction(Compaction { trigger, summary, ..Compaction::default() });
             }
             "MessageEvent" => self.request(text("llm_response_id")),
-            "SystemPromptEvent" | "PauseEvent" | "ConversationStateUpdateEvent" | "TokenEvent" | "ConversationErrorEvent"
-            | "CondensationSummaryEvent" | "LLMCompletionLogEvent" | "HookExecutionEvent" => {}
+            "SystemPromptEvent"
+            | "PauseEvent"
+            | "ConversationStateUpdateEvent"
+            | "TokenEvent"
+            | "ConversationErrorEvent"
+            | "CondensationSummaryEvent"
+            | "LLMCompletionLogEvent"
+            | "HookExecutionEvent" => {}
             other => note_unknown(other, left_out),
         }
     }

@@ -97,7 +97,13 @@ fn items(kind: &str, entry: &Value, left_out: &mut LeftOut) -> Vec<Item> {
             trigger: entry["reason"].as_str().map(str::to_owned),
             ..Compaction::default()
         })],
-        "branch_summary" | "context_edit" | "thinking_level_change" | "usage" | "custom" | "custom_message" | "label"
+        "branch_summary"
+        | "context_edit"
+        | "thinking_level_change"
+        | "usage"
+        | "custom"
+        | "custom_message"
+        | "label"
         | "session_info" => Vec::new(),
         other => {
             note_unknown(other, left_out);
