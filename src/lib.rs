@@ -9,3 +9,5 @@ pub mod import;
 pub mod input;
 #[cfg(feature = "study")]
 pub mod summary;
+#[cfg(all(feature = "import", feature = "study"))]
+pub mod survey;

@@ -6,6 +6,8 @@ mod check;
 mod features;
 #[cfg(feature = "import")]
 mod import;
+#[cfg(all(feature = "import", feature = "study"))]
+mod survey;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -43,6 +45,8 @@ enum Verb {
     Features(features::Args),
     #[cfg(feature = "import")]
     Import(import::Args),
+    #[cfg(all(feature = "import", feature = "study"))]
+    Survey(survey::Args),
 }
 
 /// Why a run ended without its result.
@@ -103,6 +107,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Features(args) => features::run(&args, global),
         #[cfg(feature = "import")]
         Verb::Import(args) => import::run(&args, global),
+        #[cfg(all(feature = "import", feature = "study"))]
+        Verb::Survey(args) => survey::run(&args, global),
     }
 }
 

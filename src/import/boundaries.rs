@@ -302,7 +302,11 @@ impl Walk<'_> {
             "model": session.model,
             "origin": if compaction.is_some() { "recorded" } else { "would-be" },
             "trigger": compaction.and_then(|compaction| compaction.trigger.clone()),
-            "tokens_source": source.map(TokenSource::name),
+            // the harness's own figure, or the provider's, where the compaction has one
+            "tokens_source": match compaction.and_then(|compaction| compaction.tokens_before) {
+                Some(_) => Some(TokenSource::Recorded.name()),
+                None => source.map(TokenSource::name),
+            },
         })
     }
 }
