@@ -1,0 +1,3 @@
+//! The judges.
+
+pub mod lexical;
