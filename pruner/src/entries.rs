@@ -203,7 +203,7 @@ impl Reader {
     fn section(&self, parent: Option<usize>) -> Vec<String> {
         match parent.map(|parent| &self.drafts[parent]) {
             Some(parent) if parent.structure => {
-                let title = plain(&parent.text).trim_end_matches([':', '：']).to_string();
+                let title = plain(plain(&parent.text).trim_end_matches([':', '：'])).to_string();
                 parent.section.iter().cloned().chain([title]).collect()
             }
             Some(parent) => parent.section.clone(),

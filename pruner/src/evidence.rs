@@ -125,11 +125,12 @@ impl<'a> Evidence<'a> {
         self.best[entry].iter().map(|&(passage, score)| (self.passages[passage].text, score))
     }
 
-    /// The chunks around the best passages of some entries, pooled: each once, in the order of the history.
+    /// The chunks around the best passages of some entries, pooled: each text once, in the order of the history.
     pub fn chunks(&self, entries: Range<usize>) -> Vec<&'a str> {
         let chosen: BTreeSet<usize> =
             self.best[entries].iter().flatten().map(|&(passage, _)| self.passages[passage].chunk).collect();
-        chosen.into_iter().map(|chunk| self.chunks[chunk]).collect()
+        let mut seen = BTreeSet::new();
+        chosen.into_iter().map(|chunk| self.chunks[chunk]).filter(|chunk| seen.insert(*chunk)).collect()
     }
 }
 

@@ -4,11 +4,15 @@
 //! [`entries`]; a judge scores each for whether it has a source in the environment's outputs or in the previous summary;
 //! entries below the threshold are removed and every other byte stays as it was.
 
+pub mod account;
 pub mod entries;
 pub mod evidence;
 pub mod history;
 pub mod judge;
 pub mod judges;
+pub mod prune;
+pub mod question;
+pub mod redact;
 mod words;
 
 /// Bytes as lower-case hexadecimal.
