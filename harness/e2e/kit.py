@@ -179,6 +179,7 @@ class Workspace:
             os.makedirs(self.root)
         else:
             self.root = tempfile.mkdtemp(prefix="foldline-e2e-")
+            atexit.register(shutil.rmtree, self.root, ignore_errors=True)
 
     def path(self, *parts):
         return os.path.join(self.root, *parts)
