@@ -11,11 +11,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HARNESS = os.path.dirname(HERE)
 REPOSITORY = os.path.dirname(HARNESS)
 sys.path.insert(0, os.path.join(HARNESS, "stub"))
+from stub_server import Stub
 
 
 class Skip(Exception):
@@ -226,3 +228,48 @@ def slow_binary():
     """A binary that answers `block` far too late."""
     answer = '{"decision":"block","mode":"enforce","cancel":true}'
     return write_program(scratch("slow"), f"#!/bin/sh\nsleep 30\necho '{answer}'\n")
+
+
+class PythonRun:
+    """One run of a Python harness's test agent against the stub, with the adapter's settings in the environment."""
+
+    def __init__(self, name, command, script, policy_path, mode="enforce", binary=None, stub=None, env=None, timeout=120):
+        space = Workspace(name)
+        with Stub(script=script, **(stub or {})) as server:
+            variables = offline_environment(space.path("home"))
+            os.makedirs(space.path("home"))
+            variables.update(
+                PYTHONPATH=os.path.join(HARNESS, "python"), PYTHONDONTWRITEBYTECODE="1", FOLDLINE_POLICY=policy_path, FOLDLINE_MODE=mode,
+                FOLDLINE_BIN=binary or foldline_binary(), FOLDLINE_LOG=space.path("decisions.ndjson"), **(env or {}))
+            started = time.monotonic()
+            done = run(command(server, space), cwd=space.root, env=variables, timeout=timeout)
+            self.seconds = time.monotonic() - started
+            self.summaries, self.overflows, self.turns = (server.count(k) for k in ("summary", "overflow", "turn"))
+            self.tokens = [f"{request['kind']}:{request['prompt_tokens']}" for request in server.requests]
+        self.code, self.stdout, self.stderr = done.code, done.stdout, done.stderr
+        self.decisions = [line for line in json_lines(space.path("decisions.ndjson")) if "decision" in line]
+        self.report = (json_lines(done.stdout + "\n") or [{}])[-1]
+        space.close(done)
+
+    def decided_by(self):
+        return [f"{line['decision']}:{line['decided_by']}" for line in self.decisions]
+
+
+def check_python_failures(checks, start, finished):
+    """Whatever is wrong with foldline, the harness compacts as if it were not there.
+
+    `start(name, **PythonRun options)` runs a session in which compaction becomes due; `finished(run)` judges its end.
+    """
+    block = policy("always-block")
+    seen = start("no-binary", policy_path=block, binary="/nonexistent/foldline")
+    checks.check("without the binary compaction happens and the log says why",
+                 seen.summaries >= 1 and finished(seen) and "compaction goes on" in seen.stderr, seen.stderr.strip()[-120:])
+    seen = start("broken-policy", policy_path=broken_policy())
+    checks.check("with a broken policy compaction happens",
+                 seen.summaries >= 1 and finished(seen) and "allow:policy_error" in seen.decided_by(), seen.decided_by())
+    seen = start("no-policy", policy_path="/nonexistent/policy.json")
+    checks.check("with a missing policy compaction happens", seen.summaries >= 1 and finished(seen))
+    seen = start("timeout", policy_path=block, binary=slow_binary(), env={"FOLDLINE_TIMEOUT_MS": "500"})
+    checks.check("with an answer too late compaction happens",
+                 seen.summaries >= 1 and finished(seen) and "timed out" in seen.stderr and seen.seconds < 60,
+                 f"{seen.seconds:.1f} s")
