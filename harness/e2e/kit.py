@@ -2,6 +2,7 @@
 
 import atexit
 import fcntl
+import glob
 import json
 import os
 import shutil
@@ -273,3 +274,12 @@ def check_python_failures(checks, start, finished):
     checks.check("with an answer too late compaction happens",
                  seen.summaries >= 1 and finished(seen) and "timed out" in seen.stderr and seen.seconds < 60,
                  f"{seen.seconds:.1f} s")
+
+
+def python_of(*versions):
+    """The first Python found of some versions, as `3.12`."""
+    for version in versions:
+        for candidate in (shutil.which(f"python{version}"), *sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python")))):
+            if candidate and run([candidate, "--version"]).code == 0:
+                return candidate
+    raise Skip(f"no Python {' or '.join(versions)} is installed")

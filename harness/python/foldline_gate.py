@@ -98,8 +98,13 @@ class Gate:
             if not isinstance(answer, dict):
                 raise ValueError("the answer is no object")
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            logger.warning("foldline: not asked, compaction goes on: %s", error)
+            self.warn(error)
             return {}
         if answer.get("decided_by") == "policy_error":
             logger.warning("foldline: the policy cannot be used, compaction goes on: %s", answer.get("warnings"))
         return answer
+
+    @staticmethod
+    def warn(error: Exception) -> None:
+        """Says that foldline could not be asked."""
+        logger.warning("foldline: not asked, compaction goes on: %s", error)
