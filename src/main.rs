@@ -1,2 +1,7 @@
-//! The command line.
-fn main() {}
+//! The command line; everything is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(foldline::cmd::main())
+}

@@ -51,6 +51,24 @@ pub struct Prefix {
     pub tail: Vec<String>,
     /// Error flags of the tail observations where the environment gives them; empty or parallel to `tail`.
     pub tail_errors: Vec<Option<bool>>,
+    /// What a source judge said of the summary; exists only after summarising, and only H+S uses it.
+    pub summary_support: Option<SummarySupport>,
+}
+
+/// How many entries of a summary had no source (the pruning paper's account of one boundary).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SummarySupport {
+    /// Entries judged.
+    pub entries: u64,
+    /// Entries without a source.
+    pub unsupported: u64,
+}
+
+impl SummarySupport {
+    /// Share of entries without a source, 0 for a summary without entries.
+    pub fn share(self) -> f64 {
+        if self.entries == 0 { 0.0 } else { self.unsupported as f64 / self.entries as f64 }
+    }
 }
 
 /// What else is recorded at a boundary and no representation of the paper uses.

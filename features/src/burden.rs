@@ -113,6 +113,14 @@ impl Target {
     /// The primary outcome of the paper, dU@3.
     pub const PRIMARY: Target = Target::Paired(Channel::Union, Horizon::Three);
 
+    /// All targets: the nine paired ones, then nine of each arm; horizons outermost, as in the paper's Table 11.
+    pub fn all() -> Vec<Target> {
+        let grid = || Horizon::ALL.into_iter().flat_map(|horizon| Channel::ALL.map(|channel| (channel, horizon)));
+        let paired = grid().map(|(channel, horizon)| Target::Paired(channel, horizon));
+        let of = |arm: Arm| grid().map(move |(channel, horizon)| Target::Arm(arm, channel, horizon));
+        paired.chain(of(Arm::Pre)).chain(of(Arm::Post)).collect()
+    }
+
     /// The channel counted.
     pub fn channel(self) -> Channel {
         match self {

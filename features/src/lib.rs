@@ -7,8 +7,15 @@
 
 pub mod boundary;
 pub mod burden;
+pub mod corpus;
+pub mod extract;
+pub mod profile;
+pub mod signature;
 pub mod table;
 
-pub use boundary::{Arm, Boundary, Context, Prefix, PrefixStep, Rollout, RolloutStep};
+pub use boundary::{Arm, Boundary, Context, Prefix, PrefixStep, Rollout, RolloutStep, SummarySupport};
 pub use burden::{Burden, Channel, Delta, Horizon, RolloutCounts, Target};
+pub use corpus::{Corpus, CorpusError};
+pub use extract::{Extractor, Representation, Vocabulary};
+pub use profile::{Effect, Profile};
 pub use table::{Row, Table};

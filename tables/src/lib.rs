@@ -1,1 +1,80 @@
 //! Parquet and CSV tables of boundaries: the one crate that links polars.
+//!
+//! polars reads and writes the containers; the content is checked by the corpus reader of the features crate, whatever
+//! container it came in. So a Parquet corpus is turned into NDJSON lines, row by row, and read like any other.
+
+use foldline_features::Table;
+use polars::prelude::*;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+/// Rows converted at a time, so that memory for text stays bounded by the compressed result.
+const CHUNK_ROWS: usize = 4096;
+
+/// Converts a Parquet corpus to NDJSON: the columns of the native format, lists and structs as they stand.
+///
+/// # Errors
+/// A sentence when the file is no readable Parquet table.
+pub fn parquet_to_ndjson(path: &Path) -> Result<Vec<u8>, String> {
+    let cannot = |error: &dyn std::fmt::Display| format!("cannot be read as a Parquet table: {error}");
+    let file = File::open(path).map_err(|error| cannot(&error))?;
+    let frame = guarded(|| ParquetReader::new(file).finish())?.map_err(|error| cannot(&error))?;
+    let mut lines = Vec::new();
+    for start in (0..frame.height()).step_by(CHUNK_ROWS) {
+        let mut chunk = frame.slice(start as i64, CHUNK_ROWS);
+        guarded(|| JsonWriter::new(&mut lines).with_json_format(JsonFormat::JsonLines).finish(&mut chunk))?
+            .map_err(|error| cannot(&error))?;
+    }
+    Ok(lines)
+}
+
+/// polars panics on some damaged input; to a caller that is an error like any other.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+        .map_err(|_| "cannot be read as a Parquet table: it is damaged".to_owned())
+}
+
+/// A container of a feature table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Parquet; 0/1 columns are one list column of names.
+    Parquet,
+    /// CSV; 0/1 columns are one text column of names joined by a space.
+    Csv,
+}
+
+/// Writes a feature table: `boundary_id`, one column per dense feature, and, where the representation has 0/1 columns,
+/// the column `ones` with the names of those that are 1 (thousands of columns of zeros would serve nobody).
+///
+/// # Errors
+/// A sentence when the table does not fit its ids or cannot be written.
+pub fn write_features(ids: &[&str], table: &Table, format: Format, out: &mut dyn Write) -> Result<(), String> {
+    let mut columns: Vec<Column> = vec![Column::new("boundary_id".into(), ids)];
+    for (index, name) in table.columns().iter().take(table.n_dense()).enumerate() {
+        columns.push(Column::new(name.as_str().into(), table.dense_column(index)));
+    }
+    if table.n_columns() > table.n_dense() {
+        let names = |row: &foldline_features::Row| -> Vec<&str> {
+            row.ones.iter().map(|&column| table.columns()[column as usize].as_str()).collect()
+        };
+        let ones = match format {
+            Format::Parquet => {
+                let lists: Vec<Series> =
+                    table.rows().iter().map(|row| Series::new("ones".into(), names(row))).collect();
+                Column::new("ones".into(), lists)
+            }
+            Format::Csv => {
+                let joined: Vec<String> = table.rows().iter().map(|row| names(row).join(" ")).collect();
+                Column::new("ones".into(), joined)
+            }
+        };
+        columns.push(ones);
+    }
+    let cannot = |error: PolarsError| format!("cannot write the feature table: {error}");
+    let mut frame = DataFrame::new(table.n_rows(), columns).map_err(cannot)?;
+    match format {
+        Format::Parquet => ParquetWriter::new(out).finish(&mut frame).map(drop).map_err(cannot),
+        Format::Csv => CsvWriter::new(out).finish(&mut frame).map_err(cannot),
+    }
+}

@@ -1,0 +1,3 @@
+//! How long one fit and one score take, on synthetic matrices of the shapes of H, R1 and R3.
+
+fn main() {}

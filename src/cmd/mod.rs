@@ -1,0 +1,134 @@
+//! The verbs, one file each: parse, read, compute, print.
+
+#[cfg(feature = "study")]
+mod check;
+mod decide;
+#[cfg(feature = "tables")]
+mod features;
+mod hook;
+mod policy;
+
+use clap::{Args, Parser, Subcommand};
+use std::fmt;
+use std::io::Write;
+
+/// Decide when an agent's context may be compacted, and what of a new summary may stay.
+#[derive(Debug, Parser)]
+#[command(name = "foldline", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Options of every verb.
+#[derive(Clone, Debug, Args)]
+pub struct Global {
+    /// Base seed of every random stream
+    #[arg(long, global = true, default_value_t = 20260901, value_name = "N")]
+    pub seed: u64,
+    /// Worker threads; results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Machine-readable output on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    #[cfg(feature = "study")]
+    Check(check::Args),
+    #[cfg(feature = "tables")]
+    Features(features::Args),
+    Decide(decide::Args),
+    Hook(hook::Args),
+    Policy(policy::Args),
+}
+
+/// Why a run ended without its result.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line cannot be obeyed: exit code 2.
+    Usage(String),
+    /// What was given cannot be read or does not hold together: exit code 65.
+    Data(String),
+    /// Anything else, such as an output that cannot be written: exit code 1.
+    Other(String),
+}
+
+impl Failure {
+    /// The exit code: 2 usage, 65 bad data, 1 anything else.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => 2,
+            Failure::Data(_) => 65,
+            Failure::Other(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(text) | Failure::Data(text) | Failure::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Runs the command line and gives the exit code; errors go to stderr.
+pub fn main() -> u8 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // help and version are no failures, and clap knows which stream is theirs
+            let code = if error.use_stderr() { usage_code() } else { 0 };
+            return error.print().map_or(1, |()| code);
+        }
+    };
+    match run(cli) {
+        Ok(()) => 0,
+        Err(failure) => {
+            say(&format!("error: {failure}"));
+            failure.code()
+        }
+    }
+}
+
+/// The exit code of a command line that cannot be obeyed: 2, but 1 for `hook`, where Claude Code takes 2 for a veto.
+fn usage_code() -> u8 {
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == "hook") { 1 } else { 2 }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    let global = &cli.global;
+    match cli.verb {
+        #[cfg(feature = "study")]
+        Verb::Check(args) => check::run(&args, global),
+        #[cfg(feature = "tables")]
+        Verb::Features(args) => features::run(&args, global),
+        Verb::Decide(args) => decide::run(&args),
+        Verb::Hook(args) => hook::run(&args, global),
+        Verb::Policy(args) => policy::run(&args, global),
+    }
+}
+
+/// Writes a line to stderr; a closed stderr is no reason to stop.
+pub fn say(line: &str) {
+    writeln!(std::io::stderr().lock(), "{line}").unwrap_or_default();
+}
+
+/// Writes data to stdout. A reader that has gone away (`| head`) ends the run quietly.
+///
+/// # Errors
+/// `Failure::Other` when stdout cannot be written for another reason.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Other(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

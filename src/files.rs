@@ -1,0 +1,32 @@
+//! Output files: written whole or not at all.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a file through a temporary neighbour and a rename, so that a reader or a crash never sees half of it.
+///
+/// # Errors
+/// What the file system says; the target is then as it was.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    stream_whole(path, |out| out.write_all(bytes))
+}
+
+/// As [`write_whole`], with the content streamed by `fill`.
+///
+/// # Errors
+/// What `fill` or the file system says; the target is then as it was.
+pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::Builder::new().prefix(".foldline-").tempfile_in(folder)?;
+    let mut out = io::BufWriter::new(file);
+    fill(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // a temporary file is private; an output is as readable as any file the user makes
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
