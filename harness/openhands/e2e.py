@@ -14,16 +14,22 @@ from kit import (Checks, PythonRun, Skip, check_python_failures, enter_loopback_
 HERE = os.path.dirname(os.path.abspath(__file__))
 VERSION = "1.58.2"
 
-STEP = {"run": "seq 1000 1600"}
 FAILING = {"run": "seq 1 50; echo this step failed >&2; exit 3"}
 LARGE = {"run": "for i in $(seq 200); do printf '%0100d\\n' $i; done"}
 DONE = {"text": "done"}
+
+
+def steps(count):
+    """Different commands: the SDK stops a conversation that repeats itself."""
+    return [{"run": f"seq {number}000 {number}600"} for number in range(1, count + 1)]
+
+
 # Nothing is looked up on the network: LiteLLM's price map is the one it ships with.
-OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENHANDS_SUPPRESS_BANNER": "1"}
+OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENHANDS_SUPPRESS_BANNER": "1", "ALLOW_SHORT_CONTEXT_WINDOWS": "true"}
 
 
 def starter(python):
-    def start(name, policy_path, script=(STEP, STEP, STEP, STEP, STEP, FAILING, DONE), options=None, env=None, **rest):
+    def start(name, policy_path, script=(*steps(5), FAILING, DONE), options=None, env=None, **rest):
         def command(server, space):
             given = {"url": f"http://127.0.0.1:{server.port}/v1", "folder": space.root, **(options or {})}
             return [python, os.path.join(HERE, "agent.py"), json.dumps(given)]
@@ -49,11 +55,11 @@ def check_policy(checks, start):
                  f"{seen.decided_by()}, {seen.report}")
     checks.check("and the run goes on to its end", finished(seen) and seen.report["condensations"] == 0)
 
-    seen = start("cap", block, script=[STEP] * 9 + [DONE])
+    seen = start("cap", block, script=[*steps(9), DONE])
     checks.check("after three blocks in a row condensation happens",
                  "allow:max_blocks" in seen.decided_by() and seen.summaries >= 1 and finished(seen), seen.decided_by())
 
-    seen = start("twice", block, script=[STEP] * 9 + [DONE], options={"twice": True})
+    seen = start("twice", block, script=[*steps(9), DONE], options={"twice": True})
     asked = [(line["boundary"], line["decision"], line["decided_by"], line["consecutive_blocks"]) for line in seen.decisions]
     checks.check("asking twice at one boundary gives one answer",
                  finished(seen) and asked[0::2] == asked[1::2] and len(asked) >= 4, [item[1:] for item in asked])
@@ -66,13 +72,13 @@ def check_policy(checks, start):
 def check_never_blocked(checks, start):
     """Overflow, manual and hard-ceiling condensations go through an always-blocking policy."""
     block = policy("always-block")
-    seen = start("overflow", block, script=[STEP, STEP, STEP, STEP, LARGE, DONE], options={"max_size": 200},
+    seen = start("overflow", block, script=[*steps(4), LARGE, DONE], options={"max_size": 200},
                  stub={"window": 7500})
     checks.check("after the provider refused a prompt condensation is not blocked",
                  seen.overflows >= 1 and "allow:manual" in seen.decided_by() and seen.summaries >= 1,
                  f"{seen.decided_by()}, {seen.tokens}")
     checks.check("and the retry succeeds", finished(seen), seen.report)
-    seen = start("tokens", block, script=[STEP, STEP, STEP, STEP, LARGE, DONE], options={"max_size": 200, "window": 12000})
+    seen = start("tokens", block, script=[*steps(4), LARGE, DONE], options={"max_size": 200, "window": 12000})
     checks.check("condensation for too many tokens is not blocked",
                  "allow:overflow" in seen.decided_by() and seen.summaries >= 1 and finished(seen),
                  f"{seen.decided_by()}, {seen.tokens}")
@@ -80,7 +86,7 @@ def check_never_blocked(checks, start):
     checks.check("above the hard ceiling condensation is not blocked",
                  "allow:hard_ceiling" in seen.decided_by() and seen.summaries >= 1 and finished(seen),
                  f"{seen.decided_by()}, {seen.tokens}")
-    seen = start("manual", block, script=[STEP, STEP, STEP, STEP, DONE], options={"condense_after": True, "max_size": 200})
+    seen = start("manual", block, script=[*steps(4), DONE], options={"condense_after": True, "max_size": 200})
     checks.check("a manual condensation is not blocked",
                  seen.decided_by()[-1:] == ["allow:manual"] and seen.summaries == 1 and seen.code == 0, seen.decided_by())
 
