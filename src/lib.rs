@@ -2,11 +2,25 @@
 
 #[cfg(feature = "study")]
 pub mod analyses;
+#[cfg(feature = "study")]
+pub mod clock;
 pub mod cmd;
+pub mod decision_log;
+#[cfg(feature = "study")]
+pub mod evaluate;
 pub mod files;
 pub mod hook;
 pub mod input;
 pub mod lines;
+#[cfg(feature = "study")]
+pub mod progress;
+pub mod replay;
+#[cfg(feature = "study")]
+pub mod results;
+#[cfg(feature = "serve")]
+pub mod serve;
+#[cfg(feature = "study")]
+pub mod simulate;
 #[cfg(feature = "study")]
 pub mod summary;
 

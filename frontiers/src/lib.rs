@@ -6,13 +6,21 @@
 
 pub mod bootstrap;
 pub mod cell;
+mod counts;
+pub mod cross_fit;
 pub mod estimate;
 pub mod folds;
 pub mod frontier;
 pub mod groups;
+pub mod icc;
+pub mod importance;
 pub mod nested;
+pub mod ols;
+pub mod placement;
 pub mod ranking;
+pub mod splits;
 pub mod streams;
+pub mod yardstick;
 
 pub use bootstrap::{Clusters, Draws};
 pub use cell::{Cell, Replicate};

@@ -5,7 +5,6 @@
 mod support;
 
 use foldline_features::Target;
-use foldline_frontiers::folds::Folds;
 use foldline_frontiers::frontier::{Retain, Threshold, frontier, operating_point, signed_value};
 use foldline_frontiers::ranking::{
     auroc, auroc_per_fold, auroc_per_repetition, average_precision, average_precision_per_repetition, average_scores,
@@ -76,9 +75,9 @@ fn check_cell(scores: &[f64], outcome: &Outcome, expected: &Json, what: &str) {
 fn task_fold_policies() {
     let Some(oracle) = Oracle::load() else { return };
     let outcome = oracle.target(Target::PRIMARY);
-    let ids: Vec<&str> = oracle.rows.iter().map(|row| row.boundary_id.as_str()).collect();
+    let folds = oracle.folds("oracle/folds-task.csv");
+    let ids: Vec<&str> = oracle.boundaries().iter().map(|boundary| boundary.boundary_id.as_str()).collect();
     let text = std::fs::read_to_string(shared("oracle/folds-task.csv").unwrap()).unwrap();
-    let folds = Folds::from_csv(&text, &ids).unwrap();
     assert_eq!(folds.to_csv(&ids), text);
     for label in ["original", "post_hoc"] {
         for policy in ["stump", "depth2", "logistic-gd"] {

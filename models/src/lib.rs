@@ -14,6 +14,8 @@ pub mod model;
 mod newton;
 pub mod policy;
 mod standard;
+#[cfg(test)]
+mod testing;
 pub mod tree;
 
 pub use learner::{Fit, Learner, ModelError, fit};

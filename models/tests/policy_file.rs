@@ -124,8 +124,15 @@ fn vocabulary_and_hash_are_required_where_they_count() {
         }
     };
     let vocabulary = |value: &mut Value| value["representation"].as_object_mut().unwrap().remove("vocabulary");
-    assert!(forged(&|value| { vocabulary(value); }).contains("vocabulary is missing"));
-    assert!(forged(&|value| value["representation"]["vocabulary"] = json!({"functions": [], "apps": []})).contains("empty"));
+    assert!(
+        forged(&|value| {
+            vocabulary(value);
+        })
+        .contains("vocabulary is missing")
+    );
+    assert!(
+        forged(&|value| value["representation"]["vocabulary"] = json!({"functions": [], "apps": []})).contains("empty")
+    );
     assert!(forged(&|value| value["representation"]["vocabulary"]["functions"] = json!(["b", "a"])).contains("sorted"));
     assert!(forged(&|value| value["representation"]["vocabulary"]["apps"] = json!(["bash"])).contains("apps"));
     assert!(forged(&|value| value["representation"]["hash"]["seed"] = json!(1)).contains("seed 1"));

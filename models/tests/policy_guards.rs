@@ -2,7 +2,7 @@
 
 mod common;
 
-use foldline_models::policy::guards::{decide, Verdict};
+use foldline_models::policy::guards::{Verdict, decide};
 use foldline_models::policy::{
     DecidedBy, Decision, Facts, Guards, LastCompaction, Mode, Request, RetryAt, Share, Threshold, Trigger,
 };
@@ -96,7 +96,8 @@ fn the_recorded_cases() {
         other => other.to_owned(),
     };
     let mut seen = 0;
-    for case in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).filter(|c| c["kind"] == "policy") {
+    for case in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).filter(|c| c["kind"] == "policy")
+    {
         let guards = Guards {
             hard_ceiling_share: Share::new(case["input"]["guards"]["hard_ceiling_share"].as_f64().unwrap()).unwrap(),
             max_consecutive_blocks: case["input"]["guards"]["max_consecutive_defers"].as_u64().unwrap(),
@@ -145,14 +146,19 @@ fn any_facts() -> impl Strategy<Value = Facts> {
         (tokens(), tokens())
             .prop_map(|(tokens_before, tokens_after)| LastCompaction::Was { tokens_before, tokens_after }),
     ];
-    let trigger = prop_oneof![
-        Just(None),
-        Just(Some(Trigger::Auto)),
-        Just(Some(Trigger::Manual)),
-        Just(Some(Trigger::Overflow)),
-    ];
+    let trigger =
+        prop_oneof![Just(None), Just(Some(Trigger::Auto)), Just(Some(Trigger::Manual)), Just(Some(Trigger::Overflow)),];
     let words = || prop_oneof![9 => Just(Vec::new()), 1 => Just(vec!["wrong".to_owned()])];
-    (tokens(), tokens(), any::<Option<bool>>(), trigger, prop_oneof![Just(None), (0u64..8).prop_map(Some)], last, words(), words())
+    (
+        tokens(),
+        tokens(),
+        any::<Option<bool>>(),
+        trigger,
+        prop_oneof![Just(None), (0u64..8).prop_map(Some)],
+        last,
+        words(),
+        words(),
+    )
         .prop_map(|(ctx, window, in_flight, trigger, blocks, last, implausible, unreadable)| Facts {
             ctx_tokens: ctx,
             window_tokens: window,

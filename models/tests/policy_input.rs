@@ -99,10 +99,10 @@ fn a_prefix_from_a_corpus_is_wholly_known() {
     let prefix = Prefix { historical_exact: (0..6).map(|n| format!("a.b({n})")).collect(), ..Prefix::default() };
     let decided = policy.decide(&Request::of_prefix(prefix.clone(), Facts::default()), Mode::Shadow);
     assert_eq!(decided.answer.score, Some(policy.model().score(&policy.extractor().row(&prefix))));
-    assert_eq!(policy.features_used(&decided.row.expect("a row")).into_iter().collect::<Vec<_>>(), [(
-        "n_exact".to_owned(),
-        6.0
-    )]);
+    assert_eq!(
+        policy.features_used(&decided.row.expect("a row")).into_iter().collect::<Vec<_>>(),
+        [("n_exact".to_owned(), 6.0)]
+    );
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn sentences() {
     );
     assert_eq!(
         sentence(json!({"features": {"n_exact": 9}, "ctx_tokens": 950, "window_tokens": 1000})),
-        "Compact now: 950 tokens are at or above the hard ceiling of 900 (window 1000)."
+        "Compact now: 950 tokens are at or above the hard ceiling of 900 tokens (window 1000)."
     );
     assert!(sentence(json!({})).contains("the rule cannot be asked without historical_exact"));
     let words = policy.describe(Some(200_000));

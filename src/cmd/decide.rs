@@ -1,12 +1,12 @@
 //! `foldline decide`: may the context be compacted now?
 
 use super::{Failure, say};
+use crate::decision_log::DecisionLog;
 use crate::lines::{Line, next_line};
 use clap::Args as ClapArgs;
 use foldline_models::policy::{Decided, LogLine, MAX_REQUEST_BYTES, Mode, Policy, Request, explain};
-use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Answer "compact now?": one JSON request a line on stdin, one JSON answer a line on stdout
 ///
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if let Err(error) = &policy {
         say(&format!("foldline: {}: {error}", args.policy.display()));
     }
-    let mut log = args.log.as_ref().map(|path| Log::open(path)).transpose()?;
+    let mut log = open_log(args.log.as_deref())?;
     let mode = if args.enforce { Mode::Enforce } else { Mode::Shadow };
     let mut stdin = std::io::stdin().lock();
     let mut stdout = std::io::stdout().lock();
@@ -59,11 +59,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Ok(()) => {}
         }
     }
-    match (policy, log.and_then(|log| log.failed)) {
-        (Err(error), _) => Err(Failure::Data(format!("{}: {error}", args.policy.display()))),
-        (Ok(_), Some(error)) => Err(other("the log is not complete", error)),
-        (Ok(_), None) => Ok(()),
+    match policy {
+        Err(error) => Err(Failure::Data(format!("{}: {error}", args.policy.display()))),
+        Ok(_) if log.is_some_and(|log| !log.is_complete()) => Err(Failure::Other("the log is not complete".to_owned())),
+        Ok(_) => Ok(()),
     }
+}
+
+/// Opens the decision log of a verb that was given one.
+///
+/// # Errors
+/// `Failure::Other` naming the file.
+pub fn open_log(path: Option<&Path>) -> Result<Option<DecisionLog>, Failure> {
+    let open =
+        |path: &Path| DecisionLog::open(path).map_err(|error| Failure::Other(format!("{}: {error}", path.display())));
+    path.map(open).transpose()
 }
 
 /// The next line that is not blank.
@@ -93,28 +103,4 @@ fn answer(policy: Result<&Policy, String>, line: &Line, mode: Mode, sentence: bo
         decided.answer.explain = Some(explain(policy.ok(), &request.facts, &decided.answer));
     }
     (request, decided)
-}
-
-/// An append-only log; a log that cannot be written never stops the answers.
-struct Log {
-    file: File,
-    failed: Option<std::io::Error>,
-}
-
-impl Log {
-    fn open(path: &PathBuf) -> Result<Log, Failure> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
-        Ok(Log { file, failed: None })
-    }
-
-    fn write(&mut self, line: &LogLine) {
-        // one write call a line, so that lines of several processes do not mix
-        if let Err(error) = self.file.write_all(line.to_json().as_bytes())
-            && self.failed.is_none()
-        {
-            say(&format!("foldline: the log cannot be written: {error}"));
-            self.failed = Some(error);
-        }
-    }
 }

@@ -178,10 +178,8 @@ fn in_words(harness: &Harness, obstacles: &[String]) -> String {
         (Veto::Yes, false) => "can be held back, no adapter here",
         (Veto::No, _) => "cannot be held back",
     };
-    let mut text = format!(
-        "{} ({}): {veto}\n  {}\n  {}\n",
-        harness.name, harness.versions, harness.how, harness.advice
-    );
+    let mut text =
+        format!("{} ({}): {veto}\n  {}\n  {}\n", harness.name, harness.versions, harness.how, harness.advice);
     if !harness.facts.is_empty() {
         text.push_str(&format!("  live facts: {}\n", harness.facts.join(", ")));
     }

@@ -190,7 +190,8 @@ mod tests {
                 r#"{{"type":"assistant","isSidechain":false,"message":{{"usage":{{"input_tokens":{tokens},"cache_creation_input_tokens":10,"cache_read_input_tokens":100,"output_tokens":5}}}}}}"#
             )
         };
-        let boundary = r#"{"type":"system","subtype":"compact_boundary","compactMetadata":{"preTokens":900,"postTokens":70}}"#;
+        let boundary =
+            r#"{"type":"system","subtype":"compact_boundary","compactMetadata":{"preTokens":900,"postTokens":70}}"#;
         let read = |lines: &[&str]| Transcript::of(lines.join("\n").as_bytes());
         let found = read(&[&usage(1), boundary, &usage(20), &usage(30), "{\"half"]);
         assert_eq!(found.ctx_tokens, Some(145), "30 + 10 + 100 + 5");

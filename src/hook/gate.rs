@@ -2,14 +2,11 @@
 
 use super::state::{Event, Sidecar, State};
 use crate::cmd::say;
+use crate::decision_log::DecisionLog;
 use foldline_models::policy::{Decided, Facts, LogLine, Mode, Policy, Request};
 use serde_json::{Map, Value, json};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-
-/// Size from which a log is set aside as `NAME.1`, in bytes.
-const MAX_LOG_BYTES: u64 = 64 << 20;
+use std::io;
+use std::path::PathBuf;
 
 /// A harness's access to a policy.
 pub struct Gate {
@@ -94,30 +91,18 @@ impl Gate {
 
     fn write_log(&self, line: &LogLine) {
         let Some(path) = &self.log else { return };
-        let written = set_aside(path).and_then(|()| {
-            let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-            // one write call a line, so that lines of several sessions do not mix
-            file.write_all(line.to_json().as_bytes())
-        });
-        if let Err(error) = written {
-            say(&format!("foldline: {}: the log cannot be written: {error}", path.display()));
+        match DecisionLog::open(path) {
+            Ok(mut log) => log.write(line),
+            Err(error) => say(&format!("foldline: {}: the log cannot be written: {error}", path.display())),
         }
     }
 }
 
-fn set_aside(path: &Path) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|found| found.len() > MAX_LOG_BYTES) {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".1");
-        fs::rename(path, name)?;
-    }
-    Ok(())
-}
-
 /// The state's steps as a request's `prefix`.
 pub fn prefix_of(state: &State) -> Value {
-    let steps = state.steps.iter().map(|step| {
-        json!({"action": step.action, "observation": step.observation, "is_error": step.is_error})
-    });
+    let steps = state
+        .steps
+        .iter()
+        .map(|step| json!({"action": step.action, "observation": step.observation, "is_error": step.is_error}));
     steps.collect()
 }

@@ -158,11 +158,14 @@ mod tests {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
         let branch = Branch::of(&entries);
-        assert_eq!(branch.steps, [json!({
-            "action": r#"{"arguments":{"command":"make"},"name":"bash"}"#,
-            "observation": "1 test failed",
-            "is_error": true
-        })]);
+        assert_eq!(
+            branch.steps,
+            [json!({
+                "action": r#"{"arguments":{"command":"make"},"name":"bash"}"#,
+                "observation": "1 test failed",
+                "is_error": true
+            })]
+        );
         assert_eq!((branch.first_id.as_str(), branch.last_id.as_str(), branch.compactions), ("branch-s", "a4", 1));
         assert_eq!(branch.last_compaction, Some((Some(5000), None)), "a failed request has no usage");
         assert!(branch.failed_last);
@@ -174,9 +177,7 @@ mod tests {
             let branch = Branch { failed_last: failed, ..Branch::default() };
             trigger(&payload, &branch, &json!(4233))
         };
-        let payload = |reason: Value, reserve: u64| {
-            json!({"reason": reason, "contextWindow": 12000, "preparation": {"settings": {"reserveTokens": reserve}}})
-        };
+        let payload = |reason: Value, reserve: u64| json!({"reason": reason, "contextWindow": 12000, "preparation": {"settings": {"reserveTokens": reserve}}});
         assert_eq!(of(payload(json!("threshold"), 0), true), "auto");
         assert_eq!(of(payload(json!("overflow"), 8000), false), "overflow");
         assert_eq!(of(payload(Value::Null, 8000), true), "overflow");

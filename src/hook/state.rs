@@ -192,8 +192,7 @@ impl Locked<'_> {
                 return Err(io::Error::other(format!("{} has no room left", self.sidecar.path.display())));
             }
         }
-        let mut file =
-            private(OpenOptions::new().read(true).create(true).append(true)).open(&self.sidecar.path)?;
+        let mut file = private(OpenOptions::new().read(true).create(true).append(true)).open(&self.sidecar.path)?;
         if !ends_with_line_break(&mut file)? {
             line.insert(0, '\n');
         }

@@ -1,9 +1,9 @@
 //! The answer to a host, the sentence that explains it, and the line that is logged.
 
+use super::guards;
 use super::guards::{DecidedBy, Decision, RetryAt, Threshold, Verdict};
 use super::input::{Given, Request};
 use super::load::Policy;
-use super::guards;
 use foldline_features::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -125,7 +125,8 @@ impl Policy {
                     return Err(missing);
                 }
                 if let Some(effects) = &self.extractor().profile.effects {
-                    let unmapped = prefix.historical_functions.iter().filter(|name| !effects.contains_key(*name)).count();
+                    let unmapped =
+                        prefix.historical_functions.iter().filter(|name| !effects.contains_key(*name)).count();
                     if unmapped > 0 {
                         warnings.push(format!("{unmapped} functions are not in the policy's map and count as reads"));
                     }

@@ -1,7 +1,7 @@
 //! Decisions and policies in plain words.
 
 use super::answer::{Answer, Mode};
-use super::guards::{DecidedBy, Decision, Facts, LastCompaction, RetryAt, Threshold};
+use super::guards::{DecidedBy, Decision, Facts, Guards, RetryAt, Threshold};
 use super::load::Policy;
 use std::fmt::Write;
 
@@ -25,46 +25,51 @@ pub fn explain(policy: Option<&Policy>, facts: &Facts, answer: &Answer) -> Strin
 }
 
 fn reason(policy: Option<&Policy>, facts: &Facts, answer: &Answer) -> String {
-    let ctx = facts.ctx_tokens.map_or("an unknown number of".to_owned(), |tokens| tokens.to_string());
-    let window = facts.window_tokens.map_or("unknown".to_owned(), |tokens| tokens.to_string());
-    let guards = policy.map(|policy| policy.file().guards);
-    let tokens = |share: Option<u64>| share.map_or("?".to_owned(), |tokens| tokens.to_string());
-    let of_window = |pick: &dyn Fn(u64) -> u64| tokens(facts.window_tokens.map(pick));
+    let guards = policy.map(|policy| &policy.file().guards);
+    let known = |tokens: Option<u64>| tokens.map_or("an unknown number of".to_owned(), |tokens| tokens.to_string());
+    // " of N tokens" where policy and window are known
+    let of = |pick: &dyn Fn(&Guards, u64) -> u64| match (guards, facts.window_tokens) {
+        (Some(guards), Some(window)) => format!(" of {} tokens (window {window})", pick(guards, window)),
+        _ => String::new(),
+    };
+    let ctx = known(facts.ctx_tokens);
     match answer.decided_by {
         DecidedBy::ToolInFlight => "a tool call has no result yet".to_owned(),
         DecidedBy::Overflow => "the provider refused the context as too long".to_owned(),
         DecidedBy::Manual => "a person asked for it".to_owned(),
         DecidedBy::ImplausibleUsage => {
+            let window = known(facts.window_tokens);
             format!("the token counts cannot be right (context {ctx}, window {window}), so the policy stands aside")
         }
         DecidedBy::HardCeiling => {
-            let ceiling = guards.map_or("?".to_owned(), |g| of_window(&|window| g.ceiling_tokens(window)));
-            format!("{ctx} tokens are at or above the hard ceiling of {ceiling} (window {window})")
+            format!(
+                "{ctx} tokens are at or above the hard ceiling{}",
+                of(&|guards, window| guards.ceiling_tokens(window))
+            )
         }
         DecidedBy::MaxBlocks => {
-            let cap = guards.map_or("?".to_owned(), |g| g.max_consecutive_blocks.to_string());
-            format!("{} boundaries in a row were blocked, and the cap is {cap}", facts.consecutive_blocks.unwrap_or(0))
+            let cap = guards.map_or(String::new(), |guards| format!(" of {}", guards.max_consecutive_blocks));
+            format!(
+                "{} boundaries in a row were blocked, which reaches the cap{cap}",
+                facts.consecutive_blocks.unwrap_or(0)
+            )
         }
         DecidedBy::MissingFeature => {
-            let what = answer.warnings.iter().find(|text| text.starts_with("the rule cannot")).or(answer.warnings.last());
+            let what =
+                answer.warnings.iter().find(|text| text.starts_with("the rule cannot")).or(answer.warnings.last());
             format!("something the policy needs is missing ({})", what.map_or("no detail", String::as_str))
         }
         DecidedBy::MinFill => {
-            let floor = guards.map_or("?".to_owned(), |g| of_window(&|window| g.min_fill_share.tokens(window)));
-            format!("{ctx} tokens are below the floor of {floor} (window {window})")
+            format!("{ctx} tokens are below the floor{}", of(&|guards, window| guards.min_fill_share.tokens(window)))
         }
-        DecidedBy::Cooldown => {
-            let growth = guards.map_or("?".to_owned(), |g| of_window(&|window| g.cooldown_growth_share.tokens(window)));
-            let after = match facts.last_compaction {
-                LastCompaction::Was { tokens_after: Some(after), .. } => after.to_string(),
-                _ => "?".to_owned(),
-            };
-            format!("the context went from {after} tokens after the last compaction to {ctx}, and must grow by {growth}")
-        }
-        DecidedBy::IneffectiveLast => {
-            let growth = guards.map_or("?".to_owned(), |g| of_window(&|window| g.cooldown_growth_share.tokens(window)));
-            format!("the last compaction freed less than {growth} tokens")
-        }
+        DecidedBy::Cooldown => format!(
+            "at {ctx} tokens the context has not grown enough since the last compaction: it must grow by a share{}",
+            of(&|guards, window| guards.cooldown_growth_share.tokens(window))
+        ),
+        DecidedBy::IneffectiveLast => format!(
+            "the last compaction freed less than the share{}",
+            of(&|guards, window| guards.cooldown_growth_share.tokens(window))
+        ),
         DecidedBy::Rule => rule(answer),
         DecidedBy::PolicyError => {
             format!("the policy cannot be used ({})", answer.warnings.first().map_or("no detail", String::as_str))
@@ -110,7 +115,8 @@ impl Policy {
                 guards.hard_ceiling_share, guards.summary_reserve_tokens
             ),
         };
-        let never = |share: super::Share, sentence: String| if share.value() > 0.0 { sentence } else { "off".to_owned() };
+        let never =
+            |share: super::Share, sentence: String| if share.value() > 0.0 { sentence } else { "off".to_owned() };
         let rule = match file.threshold {
             Threshold::AtLeast(threshold) => format!("block when the score is at least {threshold}"),
             Threshold::Never => "never blocks".to_owned(),

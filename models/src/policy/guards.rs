@@ -394,8 +394,7 @@ fn last_compaction_guards(guards: &Guards, facts: &Facts) -> (bool, bool) {
 fn absent_facts(guards: &Guards, facts: &Facts) -> Vec<String> {
     let floor = if guards.min_fill_share.billionths > 0 { ", the floor" } else { "" };
     let mut warnings = Vec::new();
-    for (absent, name) in
-        [(facts.ctx_tokens.is_none(), "ctx_tokens"), (facts.window_tokens.is_none(), "window_tokens")]
+    for (absent, name) in [(facts.ctx_tokens.is_none(), "ctx_tokens"), (facts.window_tokens.is_none(), "window_tokens")]
     {
         if absent {
             warnings.push(format!("{name} is absent: the hard ceiling{floor} and the cooldown are off"));

@@ -3,8 +3,8 @@
 //! Reading never fails: whatever cannot be read becomes a sentence in [`Facts::unreadable`] or [`Facts::implausible`],
 //! and the guards then allow. `null` counts as absent, except for `last_compaction`, where it says that there was none.
 
-use super::columns::Need;
 use super::Policy;
+use super::columns::Need;
 use super::guards::{Facts, LastCompaction, TokensSource, Trigger};
 use foldline_features::corpus::derive_prefix;
 use foldline_features::profile::Syntax;
@@ -283,9 +283,9 @@ impl<'a> Reader<'a> {
             // no observation, so no flag is missing
             given.insert(Need::TailErrors);
         }
-        if let Some(index) = self.read("compaction_index", "a whole number of at least 1", |value| {
-            count(value).filter(|&index| index >= 1)
-        }) {
+        if let Some(index) = self
+            .read("compaction_index", "a whole number of at least 1", |value| count(value).filter(|&index| index >= 1))
+        {
             given.insert(Need::CompactionIndex);
             prefix.compaction_index = index;
         }
@@ -356,7 +356,7 @@ fn count(value: &Value) -> Option<u64> {
         return Some(count).filter(|&count| count as f64 <= MAX_TOKENS);
     }
     let number = value.as_f64()?;
-    (number >= 0.0 && number <= MAX_TOKENS && number.fract() == 0.0).then_some(number as u64)
+    ((0.0..=MAX_TOKENS).contains(&number) && number.fract() == 0.0).then_some(number as u64)
 }
 
 /// A value for a message, cut short.

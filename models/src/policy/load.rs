@@ -234,8 +234,12 @@ impl Policy {
             }
             (Some(vocabulary), true) => vocabulary.clone(),
             (None, false) => Vocabulary::default(),
-            (None, true) => return wrong(format!("representation.vocabulary is missing, and {representation} needs it")),
-            (Some(_), false) => return wrong(format!("representation.vocabulary is given, and {representation} has none")),
+            (None, true) => {
+                return wrong(format!("representation.vocabulary is missing, and {representation} needs it"));
+            }
+            (Some(_), false) => {
+                return wrong(format!("representation.vocabulary is given, and {representation} has none"));
+            }
         };
         let extractor = Extractor { representation, profile: file.profile.clone(), vocabulary };
         if !extractor.vocabulary.is_sorted() || !apps_fit(&extractor) {
@@ -268,9 +272,9 @@ impl Policy {
     /// Replays the conformance vectors.
     fn replay(&self) -> Result<(), PolicyError> {
         for (index, vector) in self.file.conformance.iter().enumerate() {
-            let row = self.row_of(vector).map_err(|text| {
-                PolicyError::Inconsistent(format!("conformance vector {index}: {text}"))
-            })?;
+            let row = self
+                .row_of(vector)
+                .map_err(|text| PolicyError::Inconsistent(format!("conformance vector {index}: {text}")))?;
             let score = self.model().score(&row);
             let decision = rule_alone(self.file.threshold, score);
             if score.to_bits() != vector.score.to_bits() || decision != vector.decision {

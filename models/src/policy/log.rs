@@ -1,7 +1,8 @@
 //! The decision log: one JSON line a decision, and what can be read back from it.
 
-use super::answer::{Decided, Mode};
-use super::guards::{DecidedBy, Decision, RetryAt, Threshold, TokensSource, Trigger};
+use super::answer::{Answer, Decided, Mode};
+use super::explain::explain;
+use super::guards::{DecidedBy, Decision, Facts, RetryAt, Threshold, TokensSource, Trigger};
 use super::input::Request;
 use super::load::Policy;
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,42 @@ impl LogLine {
             policy_sha: answer.policy_sha.clone(),
             warnings: answer.warnings.clone(),
         }
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// A sentence, when it is no line of this format.
+    pub fn parse(line: &[u8]) -> Result<LogLine, String> {
+        let line: LogLine = serde_json::from_slice(line).map_err(|error| format!("no decision ({error})"))?;
+        if line.format == LOG_FORMAT {
+            Ok(line)
+        } else {
+            Err(format!("its format is {:?}, expected {LOG_FORMAT:?}", line.format))
+        }
+    }
+
+    /// The decision as a sentence; with the policy that decided, its numbers are named.
+    pub fn explain(&self, policy: Option<&Policy>) -> String {
+        let facts = Facts {
+            ctx_tokens: self.ctx_tokens,
+            window_tokens: self.window_tokens,
+            consecutive_blocks: Some(self.consecutive_blocks),
+            ..Facts::default()
+        };
+        let answer = Answer {
+            boundary_id: None,
+            decision: self.decision,
+            decided_by: self.decided_by,
+            score: self.score,
+            threshold: self.threshold,
+            retry_at: self.retry_at,
+            mode: self.mode,
+            policy_sha: self.policy_sha.clone(),
+            warnings: self.warnings.clone(),
+            explain: None,
+        };
+        explain(policy, &facts, &answer)
     }
 
     /// The line's text, with its line break.

@@ -33,7 +33,9 @@ pub use columns::Need;
 pub use evidence::{Evidence, Quantity};
 pub use explain::explain;
 pub use format::{FORMAT, PolicyFile};
-pub use guards::{DecidedBy, Decision, Facts, Guards, LastCompaction, RetryAt, Share, Threshold, TokensSource, Trigger};
+pub use guards::{
+    DecidedBy, Decision, Facts, Guards, LastCompaction, RetryAt, Share, Threshold, TokensSource, Trigger,
+};
 pub use input::{Given, MAX_REQUEST_BYTES, Request};
 pub use load::{Parts, Policy, PolicyError};
 pub use log::LogLine;

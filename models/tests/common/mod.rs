@@ -19,8 +19,11 @@ pub fn stump() -> Model {
 
 /// What a policy of that stump is made of.
 pub fn parts(threshold: Threshold) -> Parts {
-    let extractor =
-        Extractor { representation: Representation::H, profile: Profile::appworld(), vocabulary: Vocabulary::default() };
+    let extractor = Extractor {
+        representation: Representation::H,
+        profile: Profile::appworld(),
+        vocabulary: Vocabulary::default(),
+    };
     let rows = (0..8).map(|index| Row { dense: vec![f64::from(index); 17], ones: Vec::new() }).collect();
     Parts {
         name: "stump on H".to_owned(),
