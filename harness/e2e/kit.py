@@ -205,8 +205,8 @@ def foldline_binary():
 
 
 def policy(name):
-    """A policy file of the tests: always-allow or always-block."""
-    folder = os.environ.get("FOLDLINE_E2E_POLICIES", os.path.join(REPOSITORY, "tests", "policies"))
+    """A policy whose rule always allows or always blocks: always-allow, always-block."""
+    folder = os.environ.get("FOLDLINE_E2E_POLICIES", os.path.join(HERE, "policies"))
     return os.path.join(folder, f"{name}.json")
 
 
