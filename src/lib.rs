@@ -12,6 +12,8 @@ pub mod files;
 #[cfg(feature = "study")]
 pub mod freeze;
 pub mod hook;
+#[cfg(feature = "import")]
+pub mod import;
 pub mod input;
 pub mod lines;
 #[cfg(feature = "study")]
@@ -27,3 +29,5 @@ pub mod simulate;
 pub mod summary;
 
 pub use foldline_models::policy;
+#[cfg(all(feature = "import", feature = "study"))]
+pub mod survey;

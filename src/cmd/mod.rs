@@ -12,12 +12,16 @@ mod features;
 #[cfg(feature = "study")]
 mod fit;
 mod hook;
+#[cfg(feature = "import")]
+mod import;
 mod policy;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "study")]
 mod simulate;
+#[cfg(all(feature = "import", feature = "study"))]
+mod survey;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -67,6 +71,10 @@ enum Verb {
     Serve(serve::Args),
     #[cfg(feature = "study")]
     Simulate(simulate::Args),
+    #[cfg(feature = "import")]
+    Import(import::Args),
+    #[cfg(all(feature = "import", feature = "study"))]
+    Survey(survey::Args),
 }
 
 /// Why a run ended without its result.
@@ -146,6 +154,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Serve(args) => serve::run(&args),
         #[cfg(feature = "study")]
         Verb::Simulate(args) => simulate::run(&args, global),
+        #[cfg(feature = "import")]
+        Verb::Import(args) => import::run(&args, global),
+        #[cfg(all(feature = "import", feature = "study"))]
+        Verb::Survey(args) => survey::run(&args, global),
     }
 }
 
