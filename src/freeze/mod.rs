@@ -5,7 +5,7 @@ pub mod model_file;
 
 use crate::cmd::Failure;
 use evidence::HeldOut;
-use foldline_features::{Extractor, Representation, Vocabulary};
+use foldline_features::{Extractor, Representation};
 use foldline_frontiers::{Retain, Threshold as FrontierThreshold};
 use foldline_models::policy::{Guards, Parts, Policy, Threshold};
 use model_file::ModelFile;
