@@ -1,8 +1,10 @@
 //! The adapters, driven with the payloads that the real clients send.
 
+mod policy_stump;
 mod policy_support;
 
-use policy_support::{lines, run, stump_in};
+use policy_stump::stump_in;
+use policy_support::{lines, run};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Output;
