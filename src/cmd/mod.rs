@@ -4,6 +4,8 @@
 mod check;
 mod decide;
 #[cfg(feature = "study")]
+mod demo;
+#[cfg(feature = "study")]
 mod evaluate;
 #[cfg(feature = "tables")]
 mod features;
@@ -49,6 +51,8 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    #[cfg(feature = "study")]
+    Demo(demo::Args),
     #[cfg(feature = "study")]
     Check(check::Args),
     #[cfg(feature = "study")]
@@ -128,6 +132,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
     #[cfg(feature = "study")]
     set_threads(global)?;
     match cli.verb {
+        #[cfg(feature = "study")]
+        Verb::Demo(args) => demo::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "study")]
