@@ -1,0 +1,323 @@
+//! Folds: which boundary is scored by a model that saw none of its group (protocol section 4).
+
+use crate::streams::Streams;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Fold assignments of n boundaries in one or more repetitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folds {
+    k: usize,
+    /// `[repetition][row]`, 0 to k − 1.
+    assignment: Vec<Vec<u32>>,
+}
+
+/// Why a corpus cannot be folded, or a fold file not be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FoldError {
+    /// More folds than groups.
+    #[error(
+        "{folds} folds need at least {folds} {unit}s, and the corpus has {groups}: use fewer folds, or add boundaries of \
+         other {unit}s"
+    )]
+    TooFewGroups {
+        /// Folds asked for.
+        folds: usize,
+        /// Distinct groups.
+        groups: usize,
+        /// What a group is (task, stem).
+        unit: String,
+    },
+    /// Fewer than two folds, or no repetition.
+    #[error("{folds} folds and {repetitions} repetitions: at least 2 folds and 1 repetition are needed")]
+    TooFewFolds {
+        /// Folds asked for.
+        folds: usize,
+        /// Repetitions asked for.
+        repetitions: usize,
+    },
+    /// All boundaries of a repetition are in one fold.
+    #[error(
+        "repetition {repetition}: all {rows} boundaries are in fold {fold}, so no row is left to train its model on"
+    )]
+    NoTrainingRows {
+        /// The repetition.
+        repetition: usize,
+        /// The fold.
+        fold: usize,
+        /// Boundaries in it.
+        rows: usize,
+    },
+    /// A line of a fold file.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong and what was expected.
+        problem: String,
+    },
+    /// A boundary of the corpus that the fold file leaves out.
+    #[error(
+        "boundary {boundary_id:?} has no fold in repetition {repetition} ({missing} missing in all): every boundary of the \
+         corpus needs a line for every repetition"
+    )]
+    Missing {
+        /// The first boundary without a fold.
+        boundary_id: String,
+        /// Its repetition.
+        repetition: usize,
+        /// How many (boundary, repetition) pairs are missing.
+        missing: usize,
+    },
+}
+
+impl Folds {
+    /// Folds that keep every group whole: `groups[row]` is the row's task or stem id.
+    ///
+    /// In each repetition the distinct ids, sorted bytewise, are shuffled once and position i goes to fold i mod k, so
+    /// that folds are balanced in groups, not in rows. The result depends on the set of ids only, not on row order.
+    /// Repetition r shuffles with stream `(seed, "folds/UNIT", r)` **\[choice\]**: the seed of a repetition is derived
+    /// from the base seed, the unit's name and its number.
+    ///
+    /// `unit` (task, stem) names the groups in messages and in the stream.
+    ///
+    /// # Errors
+    /// `TooFewGroups`, `TooFewFolds`.
+    pub fn grouped<S: AsRef<str>>(
+        groups: &[S],
+        unit: &str,
+        k: usize,
+        repetitions: usize,
+        streams: &Streams,
+    ) -> Result<Folds, FoldError> {
+        if k < 2 || repetitions == 0 {
+            return Err(FoldError::TooFewFolds { folds: k, repetitions });
+        }
+        let distinct: Vec<&str> = groups.iter().map(AsRef::as_ref).collect::<BTreeSet<&str>>().into_iter().collect();
+        if distinct.len() < k {
+            return Err(FoldError::TooFewGroups { folds: k, groups: distinct.len(), unit: unit.to_owned() });
+        }
+        let stage = format!("folds/{unit}");
+        let assignment = (0..repetitions)
+            .map(|repetition| {
+                let mut shuffled = distinct.clone();
+                streams.stream(&stage, repetition as u64).shuffle(&mut shuffled);
+                let fold_of: BTreeMap<&str, u32> =
+                    shuffled.into_iter().enumerate().map(|(position, id)| (id, (position % k) as u32)).collect();
+                groups.iter().map(|group| fold_of[group.as_ref()]).collect()
+            })
+            .collect();
+        Ok(Folds { k, assignment })
+    }
+
+    /// Folds of one repetition in which every distinct group is a fold of its own (leave one out), numbered in bytewise
+    /// order of the ids.
+    ///
+    /// # Errors
+    /// `TooFewGroups` with fewer than two groups.
+    pub fn leave_one_out<S: AsRef<str>>(groups: &[S], unit: &str) -> Result<Folds, FoldError> {
+        let distinct: BTreeSet<&str> = groups.iter().map(AsRef::as_ref).collect();
+        if distinct.len() < 2 {
+            return Err(FoldError::TooFewGroups { folds: 2, groups: distinct.len(), unit: unit.to_owned() });
+        }
+        let fold_of: BTreeMap<&str, u32> = distinct.iter().zip(0..).map(|(&id, fold)| (id, fold)).collect();
+        Ok(Folds { k: distinct.len(), assignment: vec![groups.iter().map(|group| fold_of[group.as_ref()]).collect()] })
+    }
+
+    /// Number of folds.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Number of repetitions.
+    pub fn repetitions(&self) -> usize {
+        self.assignment.len()
+    }
+
+    /// Number of boundaries.
+    pub fn n_rows(&self) -> usize {
+        self.assignment.first().map_or(0, Vec::len)
+    }
+
+    /// The fold of every row in a repetition.
+    pub fn of(&self, repetition: usize) -> &[u32] {
+        &self.assignment[repetition]
+    }
+
+    /// The rows of a fold, ascending: scored by the model of that fold.
+    pub fn test_rows(&self, repetition: usize, fold: usize) -> Vec<u32> {
+        self.rows_where(repetition, |of| of as usize == fold)
+    }
+
+    /// All other rows, ascending: what the model of the fold is fitted on.
+    pub fn training_rows(&self, repetition: usize, fold: usize) -> Vec<u32> {
+        self.rows_where(repetition, |of| of as usize != fold)
+    }
+
+    fn rows_where(&self, repetition: usize, keep: impl Fn(u32) -> bool) -> Vec<u32> {
+        (0u32..).zip(&self.assignment[repetition]).filter(|&(_, &of)| keep(of)).map(|(row, _)| row).collect()
+    }
+
+    /// Rows in every fold of a repetition.
+    pub fn rows_per_fold(&self, repetition: usize) -> Vec<usize> {
+        let mut counts = vec![0; self.k];
+        self.assignment[repetition].iter().for_each(|&fold| counts[fold as usize] += 1);
+        counts
+    }
+
+    /// In how many (repetition, group) pairs a group stands in more than one fold, so that training and test rows share
+    /// it. 0 for folds made by [`Folds::grouped`] on these groups; a fold file may hold anything.
+    pub fn groups_on_both_sides<S: AsRef<str>>(&self, groups: &[S]) -> usize {
+        self.assignment
+            .iter()
+            .map(|folds| {
+                let mut seen: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+                for (group, &fold) in groups.iter().zip(folds) {
+                    seen.entry(group.as_ref()).or_default().insert(fold);
+                }
+                seen.values().filter(|folds| folds.len() > 1).count()
+            })
+            .sum()
+    }
+
+    /// The first repetitions only.
+    pub fn first_repetitions(&self, count: usize) -> Folds {
+        Folds { k: self.k, assignment: self.assignment.iter().take(count).cloned().collect() }
+    }
+
+    /// The assignments as CSV (`boundary_id,repetition,fold`), repetition by repetition in corpus order.
+    pub fn to_csv<S: AsRef<str>>(&self, boundary_ids: &[S]) -> String {
+        let mut text = String::from("boundary_id,repetition,fold\n");
+        for (repetition, folds) in self.assignment.iter().enumerate() {
+            for (id, fold) in boundary_ids.iter().zip(folds) {
+                let id = id.as_ref();
+                if id.contains([',', '"', '\n', '\r']) {
+                    let _ = writeln!(text, "\"{}\",{repetition},{fold}", id.replace('"', "\"\""));
+                } else {
+                    let _ = writeln!(text, "{id},{repetition},{fold}");
+                }
+            }
+        }
+        text
+    }
+
+    /// Reads assignments written by [`Folds::to_csv`] (or by anything that writes those three columns) for the
+    /// boundaries of a corpus, in its order. Lines may stand in any order.
+    ///
+    /// # Errors
+    /// `Line` for a wrong header, a number that is none, an unknown boundary or one given twice; `Missing` for a
+    /// boundary without a line; `NoTrainingRows` where one fold holds everything.
+    pub fn from_csv<S: AsRef<str>>(text: &str, boundary_ids: &[S]) -> Result<Folds, FoldError> {
+        let row_of: BTreeMap<&str, usize> = boundary_ids.iter().map(AsRef::as_ref).zip(0..).collect();
+        let n = boundary_ids.len();
+        let mut records = csv_records(text).into_iter();
+        let problem = |line, problem: String| FoldError::Line { line, problem };
+        match records.next() {
+            Some((_, header)) if header == ["boundary_id", "repetition", "fold"] => {}
+            other => {
+                let found = other.map(|(_, fields)| fields.join(",")).unwrap_or_default();
+                return Err(problem(1, format!("expected the header boundary_id,repetition,fold, found {found:?}")));
+            }
+        }
+        let mut assignment: Vec<Vec<Option<u32>>> = Vec::new();
+        let mut k = 0usize;
+        for (line, fields) in records {
+            let [id, repetition, fold] = fields.as_slice() else {
+                return Err(problem(
+                    line,
+                    format!("{} fields, expected 3 (boundary_id,repetition,fold)", fields.len()),
+                ));
+            };
+            let &row = row_of
+                .get(id.as_str())
+                .ok_or_else(|| problem(line, format!("boundary {id:?} is not in the corpus")))?;
+            let number = |what: &str, text: &str, below: usize| {
+                text.parse::<u32>().ok().filter(|&number| (number as usize) < below).ok_or_else(|| {
+                    problem(line, format!("{what} {text:?}: expected a whole number from 0 to {}", below - 1))
+                })
+            };
+            // no fold can hold less than a row, and ten thousand repetitions are more than anyone can fit
+            let fold = number("fold", fold, n)?;
+            let repetition = number("repetition", repetition, 10_000)? as usize;
+            if assignment.len() <= repetition {
+                assignment.resize(repetition + 1, vec![None; n]);
+            }
+            if let Some(before) = assignment[repetition][row].replace(fold) {
+                return Err(problem(
+                    line,
+                    format!(
+                        "boundary {id:?} has a second line for repetition {repetition} (the first says fold {before})"
+                    ),
+                ));
+            }
+            k = k.max(fold as usize + 1);
+        }
+        let mut missing = assignment.iter().enumerate().flat_map(|(repetition, folds)| {
+            folds.iter().enumerate().filter(|(_, fold)| fold.is_none()).map(move |(row, _)| (repetition, row))
+        });
+        let first_missing = if assignment.is_empty() && n > 0 { Some((0, 0)) } else { missing.next() };
+        if let Some((repetition, row)) = first_missing {
+            let missing = if assignment.is_empty() { n } else { missing.count() + 1 };
+            let boundary_id = boundary_ids[row].as_ref().to_owned();
+            return Err(FoldError::Missing { boundary_id, repetition, missing });
+        }
+        let assignment: Vec<Vec<u32>> =
+            assignment.into_iter().map(|folds| folds.into_iter().flatten().collect()).collect();
+        let folds = Folds { k, assignment };
+        folds.check_training_rows()?;
+        Ok(folds)
+    }
+
+    fn check_training_rows(&self) -> Result<(), FoldError> {
+        for repetition in 0..self.repetitions() {
+            let rows = self.n_rows();
+            if let Some(fold) = self.rows_per_fold(repetition).iter().position(|&count| count == rows) {
+                return Err(FoldError::NoTrainingRows { repetition, fold, rows });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Records of a CSV text with the line each starts on: commas, double quotes, doubled quotes; empty lines skipped.
+fn csv_records(text: &str) -> Vec<(usize, Vec<String>)> {
+    let mut records = Vec::new();
+    let mut fields = vec![String::new()];
+    let (mut line, mut start, mut quoted, mut any) = (1, 1, false, false);
+    let mut characters = text.strip_prefix('\u{feff}').unwrap_or(text).chars().peekable();
+    while let Some(character) = characters.next() {
+        let field = fields.last_mut().expect("a record has at least one field");
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                field.push('"');
+                characters.next();
+            }
+            '"' if quoted || field.is_empty() => {
+                quoted = !quoted;
+                any = true;
+            }
+            ',' if !quoted => {
+                fields.push(String::new());
+                any = true;
+            }
+            '\r' if !quoted && characters.peek() == Some(&'\n') => {}
+            '\n' if !quoted => {
+                if any {
+                    records.push((start, std::mem::replace(&mut fields, vec![String::new()])));
+                }
+                line += 1;
+                (start, any) = (line, false);
+            }
+            other => {
+                line += usize::from(other == '\n');
+                field.push(other);
+                any = true;
+            }
+        }
+    }
+    if any {
+        records.push((start, fields));
+    }
+    records
+}
