@@ -418,18 +418,29 @@ fn read_rollouts(
     let mut left_out = LeftOut::default();
     each_record(file, limits, &mut left_out, &mut |number, value| {
         let record = Record { value: &value, file: &name, number, section: "rollout", fields: &mapping.rollout };
-        let mut add = || -> Result<(), TraceError> {
-            let id = record.text("boundary_id")?;
-            let of_boundary = rollouts.entry(id).or_default();
-            let sample = of_boundary.len() as u64;
-            of_boundary.extend(rollout(&record, mapping, sample, account)?);
-            Ok(())
-        };
-        result = add();
-        result.is_ok()
+        match rollout_of(&record, mapping, &mut rollouts, account) {
+            Ok(()) => true,
+            Err(error) => {
+                result = Err(error);
+                false
+            }
+        }
     })?;
     account.left_out.merge(left_out);
     result.map(|()| rollouts)
+}
+
+/// Adds a rollout that names its boundary.
+fn rollout_of(
+    record: &Record<'_>,
+    mapping: &Mapping,
+    rollouts: &mut Rollouts,
+    account: &mut Account,
+) -> Result<(), TraceError> {
+    let of_boundary = rollouts.entry(record.text("boundary_id")?).or_default();
+    let sample = of_boundary.len() as u64;
+    of_boundary.extend(rollout(record, mapping, sample, account)?);
+    Ok(())
 }
 
 /// A rollout; `None` when it is one to skip.

@@ -258,7 +258,9 @@ fn contrast(pairs: &[Pairs], channel: usize, draws: &Draws) -> Contrast {
 }
 
 fn difference(around: &[Pairs], elsewhere: &[Pairs], channel: usize, draws: &Draws) -> Difference {
-    let sessions = around.iter().zip(elsewhere).filter(|(one, other)| one.n + other.n > 0).count() as u64;
+    // both sides must vary, or the interval would be that of one of them
+    let with = |pairs: &[Pairs]| pairs.iter().filter(|pairs| pairs.n > 0).count() as u64;
+    let sessions = with(around).min(with(elsewhere));
     let of = |draw: &dyn Fn(usize) -> u32| change(around, channel, draw).minus(change(elsewhere, channel, draw));
     let (lo, hi) = interval(sessions, draws, |draw| of(&|session| draw[session]));
     Difference { channel: CHANNELS[channel], difference: of(&|_| 1), lo, hi }

@@ -57,12 +57,19 @@ pub fn text(survey: &Survey) -> String {
             ("elsewhere", &group.elsewhere),
         ];
         for (what, contrasts) in rows {
+            if contrasts.iter().all(|contrast| contrast.n == 0) {
+                line(format!("  {what:12} none with {} steps on both sides", survey.k));
+                continue;
+            }
             for contrast in contrasts {
                 line(format!("  {what:12} {}", contrast_text(contrast)));
             }
         }
         for difference in &group.beyond_elsewhere {
             let value = difference.difference.defined();
+            if value.is_none() {
+                continue;
+            }
             line(format!(
                 "  beyond elsewhere, {:8} {}",
                 difference.channel,
