@@ -73,6 +73,8 @@ pub struct Group {
     pub first: Vec<Contrast>,
     /// Around later compactions.
     pub later: Vec<Contrast>,
+    /// Change around later compactions less change around first ones.
+    pub later_less_first: Vec<Difference>,
     /// At places of the same sessions without a compaction.
     pub elsewhere: Vec<Contrast>,
     /// Change around compactions less change elsewhere.
@@ -214,9 +216,10 @@ fn group(harness: &str, model: &str, rows: &[&SessionRow], streams: &Streams, dr
         tokens_before: tokens(&|compaction| compaction.tokens_before),
         tokens_after: tokens(&|compaction| compaction.tokens_after),
         all: contrasts(&around),
-        first: contrasts(&pairs_of(&|row| row.first)),
-        later: contrasts(&pairs_of(&|row| row.later)),
-        beyond_elsewhere: (0..3).map(|channel| difference(&around, &elsewhere, channel, &draws)).collect(),
+        later_less_first: differences(&later, &first),
+        first: contrasts(&first),
+        later: contrasts(&later),
+        beyond_elsewhere: differences(&around, &elsewhere),
         elsewhere: contrasts(&elsewhere),
     }
 }

@@ -65,16 +65,15 @@ pub fn text(survey: &Survey) -> String {
                 line(format!("  {what:12} {}", contrast_text(contrast)));
             }
         }
-        for difference in &group.beyond_elsewhere {
-            let value = difference.difference.defined();
-            if value.is_none() {
-                continue;
+        for (what, differences) in
+            [("later less first", &group.later_less_first), ("beyond elsewhere", &group.beyond_elsewhere)]
+        {
+            for difference in differences {
+                if let Some(value) = difference.difference.defined() {
+                    let change = change_text(Some(value), difference.lo, difference.hi);
+                    line(format!("  {what}, {:8} {change}", difference.channel));
+                }
             }
-            line(format!(
-                "  beyond elsewhere, {:8} {}",
-                difference.channel,
-                change_text(value, difference.lo, difference.hi)
-            ));
         }
         let notes = [
             (group.short, "compactions with fewer steps on one side have no contrast"),
