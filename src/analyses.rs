@@ -2,13 +2,13 @@
 
 use foldline_features::corpus::Corpus;
 use foldline_features::{Arm, Boundary};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One analysis, and what the corpus lacks for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The analysis in words.
-    pub analysis: &'static str,
+    pub analysis: String,
     /// What is missing; `None` when the corpus can answer.
     pub missing: Option<String>,
 }
@@ -29,46 +29,46 @@ pub fn analyses(corpus: &Corpus) -> Vec<Answer> {
     let has_any_rollout = any(&|boundary| !boundary.rollouts.is_empty());
     vec![
         Answer {
-            analysis: "burden of one arm (targets pre.U@3, post.E@1, ...)",
+            analysis: "burden of one arm (targets pre.U@3, post.E@1, ...)".to_owned(),
             missing: unless(has_any_rollout, "`rollouts`"),
         },
         Answer {
-            analysis: "paired burden (targets dU@3, dE@1, ...), frontier, signed value",
+            analysis: "paired burden (targets dU@3, dE@1, ...), frontier, signed value".to_owned(),
             missing: unless(paired, arms),
         },
         Answer {
-            analysis: "task-held-out folds",
+            analysis: "task-held-out folds".to_owned(),
             missing: unless(tasks >= 5, &format!("five tasks (`task_id`); there are {tasks}")),
         },
         Answer {
-            analysis: "stem-grouped folds",
+            analysis: "stem-grouped folds".to_owned(),
             missing: unless(stems >= 5, &format!("five stems (`stem`, or task ids that share one); there are {stems}")),
         },
         Answer {
-            analysis: "split-half replicate yardstick, nested bootstrap",
+            analysis: "split-half replicate yardstick, nested bootstrap".to_owned(),
             missing: unless(replicated, "two rollouts an arm at one boundary at least"),
         },
         Answer {
-            analysis: "difficulty columns (H+T)",
+            analysis: "difficulty columns (H+T)".to_owned(),
             missing: unless(any(&|boundary| boundary.prefix.difficulty.is_some()), "`difficulty`"),
         },
         Answer {
-            analysis: "hashed observations (R2, R3)",
+            analysis: "hashed observations (R2, R3)".to_owned(),
             missing: unless(any(&|boundary| !boundary.prefix.tail.is_empty()), "`tail`"),
         },
         Answer {
-            analysis: "token-budget rule",
+            analysis: "token-budget rule".to_owned(),
             missing: unless(any(&|boundary| boundary.context.tokens_before.is_some()), "`tokens_before`"),
         },
         Answer {
-            analysis: "tokens freed by compaction",
+            analysis: "tokens freed by compaction".to_owned(),
             missing: unless(
                 any(&|boundary| boundary.context.tokens_before.is_some() && boundary.context.tokens_after.is_some()),
                 "`tokens_before` and `tokens_after`",
             ),
         },
         Answer {
-            analysis: "unsupported summary entries (H+S)",
+            analysis: "unsupported summary entries (H+S)".to_owned(),
             missing: unless(
                 any(&|boundary| boundary.prefix.summary_support.is_some()),
                 "`summary_entries` and `summary_unsupported` (from `foldline prune`)",

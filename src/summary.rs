@@ -2,11 +2,11 @@
 
 use foldline_features::corpus::Corpus;
 use foldline_features::{Arm, Boundary, Burden, Target};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts of a corpus.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CorpusSummary {
     /// Boundaries n.
     pub boundaries: usize,
@@ -57,7 +57,7 @@ pub struct CorpusSummary {
 }
 
 /// One target over a corpus.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetSummary {
     /// Boundaries that have it.
     pub n: usize,

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How an action's calls are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Syntax {
     /// Code with `apis.APP.API(...)`.
@@ -21,6 +22,7 @@ pub enum Syntax {
 
 /// What a function does to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// Changes nothing.
@@ -31,6 +33,7 @@ pub enum Effect {
 
 /// Which observations are errors of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FailureContract {
     /// An observation that begins with one of these is an error.
@@ -57,6 +60,7 @@ impl FailureContract {
 
 /// An environment's conventions (protocol section 1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// `appworld`, `tool`, or a name of the user's.

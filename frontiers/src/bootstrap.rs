@@ -42,6 +42,11 @@ impl Clusters {
         &self.ids
     }
 
+    /// The clusters of some rows only, numbered as before, so that the same draws serve both.
+    pub fn of_rows(&self, rows: &[usize]) -> Clusters {
+        Clusters { of: rows.iter().map(|&row| self.of[row]).collect(), ids: self.ids.clone() }
+    }
+
     /// Number of clusters.
     pub fn len(&self) -> usize {
         self.ids.len()

@@ -5,18 +5,12 @@
 
 use crate::bootstrap::{Clusters, Draws};
 use crate::cell::{Cell, Replicate};
+use crate::counts::{TargetCounts, delta_of};
 use crate::estimate::{EstimatorError, Reason, Unit, Value, same_length};
 use crate::groups::Group;
 use crate::streams::{Stream, Streams};
-use foldline_features::{Arm, Burden, Target};
+use foldline_features::{Burden, Target};
 use rayon::prelude::*;
-
-/// The counts behind one boundary's target: those of the arms it needs.
-struct ResampledRow {
-    pre: Vec<u8>,
-    post: Vec<u8>,
-    positive: bool,
-}
 
 /// What a nested bootstrap finds.
 #[derive(Clone, Debug)]
@@ -42,7 +36,7 @@ impl Nested {
 ///
 /// `burdens` are the rollout counts of every boundary, parallel to the cells' rows; `clusters` those of the cells. Each
 /// copy of a boundary in a draw resamples its PRE and its POST rollouts with replacement, as many as there are, each
-/// copy by itself **[choice]**: a task drawn twice does not repeat its resampled rollouts (sharing them would widen the
+/// copy by itself **\[choice\]**: a task drawn twice does not repeat its resampled rollouts (sharing them would widen the
 /// intervals by about a seventh). For an observational target only its own arm is resampled. The operating threshold is
 /// reselected and the signed values' threshold held, as in the plain bootstrap.
 ///
@@ -64,8 +58,7 @@ pub fn nested_bootstrap(
     for cell in cells {
         same_length("rows of a cell", n, cell.ranks().n_rows())?;
     }
-    let rows = burdens.iter().enumerate().map(|(row, burden)| resampled_row(row, burden, target));
-    let rows: Vec<ResampledRow> = rows.collect::<Result<_, _>>()?;
+    let rows = TargetCounts::of_all(burdens, target)?;
     let draws = Draws::new(streams, Unit::Nested, clusters.len(), count);
 
     let per_draw: Vec<(Vec<Replicate>, Value, Value)> = (0..draws.len())
@@ -78,7 +71,8 @@ pub fn nested_bootstrap(
                 let judged = cells.iter().map(|cell| judge(cell, copies, groups)).collect();
                 let drawn = copies.len() as f64;
                 let positive = copies.iter().filter(|copy| copy.d > 0.0).count() as f64;
-                let changed = copies.iter().filter(|copy| (copy.d > 0.0) != rows[copy.row].positive).count() as f64;
+                let changed =
+                    copies.iter().filter(|copy| (copy.d > 0.0) != rows[copy.row].delta.is_positive()).count() as f64;
                 (judged, Value::ratio(positive, drawn, Reason::NoRows), Value::ratio(changed, drawn, Reason::NoRows))
             },
         )
@@ -92,43 +86,22 @@ pub fn nested_bootstrap(
     Ok(Nested { replicates, positive_rate, sign_changes, draws })
 }
 
-fn resampled_row(row: usize, burden: &Burden, target: Target) -> Result<ResampledRow, EstimatorError> {
-    let delta = burden
-        .delta(target)
-        .ok_or_else(|| EstimatorError::Invalid(format!("row {row} has no rollout in an arm that {target} needs")))?;
-    let counts = |arm: Arm| -> Vec<u8> {
-        let needed = match target {
-            Target::Paired(..) => true,
-            Target::Arm(only, ..) => only == arm,
-        };
-        let counts = if needed { burden.arm(arm) } else { &[] };
-        counts.iter().map(|counts| counts.get(target.channel(), target.horizon())).collect()
-    };
-    Ok(ResampledRow { pre: counts(Arm::Pre), post: counts(Arm::Post), positive: delta.is_positive() })
-}
-
 /// One copy of a boundary in a draw, with its rebuilt d.
 struct Copied {
     row: usize,
     d: f64,
 }
 
-fn resample(rows: &[ResampledRow], clusters: &Clusters, times: &[u32], stream: &mut Stream, copies: &mut Vec<Copied>) {
+fn resample(rows: &[TargetCounts], clusters: &Clusters, times: &[u32], stream: &mut Stream, copies: &mut Vec<Copied>) {
     copies.clear();
-    let mut sum = |counts: &[u8]| -> i64 {
-        counts.iter().map(|_| i64::from(counts[stream.below(counts.len() as u32) as usize])).sum()
+    let mut sum = |counts: &[u8]| -> (i64, i64) {
+        let sum = counts.iter().map(|_| i64::from(counts[stream.below(counts.len() as u32) as usize])).sum();
+        (sum, counts.len() as i64)
     };
     for (index, (row, &cluster)) in rows.iter().zip(clusters.of()).enumerate() {
-        let (n_pre, n_post) = (row.pre.len() as i64, row.post.len() as i64);
         for _ in 0..times[cluster as usize] {
-            let (pre, post) = (sum(&row.pre), sum(&row.post));
-            // an arm that the target does not need has no rollouts here; the other one's mean is then the target
-            let (numerator, denominator) = match (n_pre, n_post) {
-                (0, _) => (post, n_post),
-                (_, 0) => (pre, n_pre),
-                _ => (post * n_pre - pre * n_post, n_pre * n_post),
-            };
-            copies.push(Copied { row: index, d: numerator as f64 / denominator as f64 });
+            let d = delta_of(sum(&row.pre), sum(&row.post)).value();
+            copies.push(Copied { row: index, d });
         }
     }
 }

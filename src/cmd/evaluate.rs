@@ -1,0 +1,231 @@
+//! `foldline evaluate`: score triggers out of fold and judge them honestly.
+
+use super::{Failure, Global, print, say};
+use crate::clock::Stopwatch;
+use crate::evaluate::protocol::{CellName, FoldPlan, Protocol};
+use crate::evaluate::run_folder::{Manifest, RunFolder};
+use crate::evaluate::{Evaluation, Plan, Stage, evaluate};
+use crate::input::{CorpusArgs, read_text};
+use crate::progress::Progress;
+use clap::Args as ClapArgs;
+use foldline_features::Target;
+use foldline_frontiers::{Retain, Unit};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Score triggers out of fold and judge them: AUROC, frontier, operating point, advantage over a random rule, signed
+/// value, replicate yardstick, each with its intervals
+///
+/// Writes a run folder: results.json, recorded scores, outcomes and folds, and a manifest. `foldline report` turns run
+/// folders into pages. A stopped run goes on where it was when the same command is given again.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  foldline evaluate cohort.jsonl.gz --protocol paper --out run && foldline report run\n  \
+    foldline evaluate logs.jsonl.gz --target pre.U@3 --cells boosted/H,logistic/H --folds stem:5 --out run"
+)]
+pub struct Args {
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    /// paper, quick, or a TOML file of the documented schema
+    #[arg(long, default_value = "paper", value_name = "NAME|FILE", conflicts_with = "cells")]
+    protocol: String,
+    /// Cells LEARNER/REPRESENTATION in place of a protocol
+    #[arg(long, value_delimiter = ',', value_name = "CELL,...")]
+    cells: Vec<CellName>,
+    /// Folds for --cells: task:5, stem:5 (20 repetitions), stem:5x4
+    #[arg(long, requires = "cells", value_name = "PLAN")]
+    folds: Option<FoldPlan>,
+    /// Target: dU@3, dE@1, ..., or of one arm pre.U@3, post.E@1, ...
+    #[arg(long, value_name = "TARGET")]
+    target: Option<Target>,
+    /// Share of opportunities that must stay allowed at the operating point, such as 0.8 or 4/5
+    #[arg(long, value_name = "SHARE")]
+    retain: Option<Retain>,
+    /// Bootstrap draws of every interval, in place of the protocol's numbers
+    #[arg(long, value_name = "N")]
+    draws: Option<u32>,
+    /// Task-held-out folds from a CSV (boundary_id,repetition,fold)
+    #[arg(long, value_name = "FILE")]
+    task_folds: Option<PathBuf>,
+    /// Stem-grouped folds from a CSV (boundary_id,repetition,fold)
+    #[arg(long, value_name = "FILE")]
+    stem_folds: Option<PathBuf>,
+    /// Cell to refit in the sensitivity analyses in place of its group's best; may be given several times
+    #[arg(long, value_name = "CELL")]
+    sensitivity_cell: Vec<CellName>,
+    /// Scores of a foreign trigger, NAME=FILE with a CSV (boundary_id,score); may be given several times
+    #[arg(long, value_name = "NAME=FILE")]
+    scores: Vec<String>,
+    /// Stages to run beside scoring and judging cells; all when absent
+    #[arg(long, value_delimiter = ',', value_name = "STAGE,...")]
+    stages: Vec<Stage>,
+    /// Run folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// `Failure::Usage` for a plan that makes no sense, `Failure::Data` for the corpus and side files, `Failure::Other` for
+/// the output.
+pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    let plan = plan(args, global)?;
+    let corpus = args.corpus.load()?;
+    let folder = RunFolder::create(&args.out)?;
+    let evaluation = evaluate(&corpus, &plan, Some(&folder), &Progress::on_terminal())?;
+    let manifest = Manifest {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args().collect(),
+        seed: global.seed,
+        threads: rayon::current_num_threads(),
+        started_unix_seconds: watch.started_unix_seconds(),
+        elapsed_seconds: watch.seconds(),
+        stages: Vec::new(),
+        corpus: args.corpus.corpus.display().to_string(),
+        corpus_sha256: corpus.sha256.clone(),
+    };
+    write_run(&folder, &evaluation, &manifest)?;
+    if global.json {
+        let text =
+            serde_json::to_string_pretty(&evaluation.results).map_err(|error| Failure::Other(error.to_string()))?;
+        print(&format!("{text}\n"))?;
+    } else {
+        print(&overview(&evaluation))?;
+    }
+    say(&format!("wrote {}; next: foldline report {}", args.out.display(), args.out.display()));
+    Ok(())
+}
+
+fn plan(args: &Args, global: &Global) -> Result<Plan, Failure> {
+    let mut protocol = if args.cells.is_empty() {
+        named_protocol(&args.protocol)?
+    } else {
+        let folds = args.folds.unwrap_or(FoldPlan::Stem { k: 5, repetitions: 20 });
+        Protocol::of_cells(args.cells.clone(), folds)
+    };
+    protocol.target = args.target.unwrap_or(protocol.target);
+    protocol.retain = args.retain.unwrap_or(protocol.retain);
+    if args.draws == Some(0) {
+        return Err(Failure::Usage("--draws 0: an interval needs draws; expected at least 1".to_owned()));
+    }
+    let mut fold_files = BTreeMap::new();
+    for (unit, file) in [("task", &args.task_folds), ("stem", &args.stem_folds)] {
+        if let Some(file) = file {
+            fold_files.insert(unit, (file.display().to_string(), read_text(file)?));
+        }
+    }
+    Ok(Plan {
+        protocol,
+        seed: global.seed,
+        draws: args.draws,
+        fold_files,
+        foreign: args.scores.iter().map(|given| foreign_scores(given)).collect::<Result<_, _>>()?,
+        sensitivity_cells: args.sensitivity_cell.clone(),
+        stages: args.stages.iter().copied().collect(),
+    })
+}
+
+/// A built-in protocol, or one from a file.
+///
+/// # Errors
+/// `Failure::Data` for an unreadable file.
+pub fn named_protocol(name: &str) -> Result<Protocol, Failure> {
+    if let Some(protocol) = Protocol::builtin(name) {
+        return Ok(protocol);
+    }
+    let text = read_text(Path::new(name))
+        .map_err(|failure| Failure::Data(format!("--protocol: neither paper nor quick, and as a file: {failure}")))?;
+    Protocol::from_toml(&text).map_err(|problem| Failure::Data(format!("{name}: {problem}")))
+}
+
+/// `NAME=FILE`: the name and the scores by boundary.
+///
+/// # Errors
+/// `Failure::Usage` for a wrong form, `Failure::Data` naming the line.
+pub fn foreign_scores(given: &str) -> Result<(String, BTreeMap<String, f64>), Failure> {
+    let (name, file) = given
+        .split_once('=')
+        .filter(|(name, file)| !name.is_empty() && !file.is_empty())
+        .ok_or_else(|| Failure::Usage(format!("--scores {given}: expected NAME=FILE")))?;
+    let text = read_text(Path::new(file))?;
+    let mut scores = BTreeMap::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() || (index == 0 && line.to_ascii_lowercase().starts_with("boundary_id")) {
+            continue;
+        }
+        let wrong = |problem: &str| Failure::Data(format!("{file}, line {}: {problem}", index + 1));
+        let (id, score) = line.rsplit_once(',').ok_or_else(|| wrong("expected boundary_id,score"))?;
+        let score: f64 = score.trim().parse().map_err(|_| wrong(&format!("{score:?} is no number")))?;
+        if !score.is_finite() {
+            return Err(wrong("the score is not finite"));
+        }
+        let id = id.trim().trim_matches('"').to_owned();
+        if scores.insert(id.clone(), score).is_some() {
+            return Err(wrong(&format!("boundary {id} has two scores")));
+        }
+    }
+    Ok((name.to_owned(), scores))
+}
+
+/// Writes everything an evaluation leaves; results.json comes last, so that a folder that has it is complete.
+///
+/// # Errors
+/// `Failure::Other`.
+pub fn write_run(folder: &RunFolder, evaluation: &Evaluation, manifest: &Manifest) -> Result<(), Failure> {
+    let ids: Vec<&str> = evaluation.outcomes.iter().map(|record| record.boundary_id.as_str()).collect();
+    for record in &evaluation.scores {
+        folder.write_scores(record, &ids)?;
+    }
+    folder.write_outcomes(&evaluation.outcomes)?;
+    for (name, text) in &evaluation.folds {
+        folder.write(name, text.as_bytes())?;
+    }
+    folder.write_json("manifest.json", manifest)?;
+    folder.write_json("results.json", &evaluation.results)?;
+    folder.forget_stages()
+}
+
+fn overview(evaluation: &Evaluation) -> String {
+    let results = &evaluation.results;
+    let outcome = &results.outcome;
+    let mut out = format!(
+        "{}: {} boundaries, {} positive ({:.1}%), mean {:.3}{}\n\n{:<24} {:>22} {:>9} {:>24} {:>26}\n",
+        outcome.target,
+        outcome.n,
+        outcome.positives,
+        100.0 * outcome.positives as f64 / outcome.n as f64,
+        outcome.mean,
+        if outcome.observational { "; observational" } else { "" },
+        "cell",
+        "AUROC [95%]",
+        "retained",
+        "avoided [95%]",
+        "vs random [95%]"
+    );
+    let text = |estimate: &foldline_frontiers::Estimate| match (
+        estimate.point.defined(),
+        estimate.interval(Unit::Task).and_then(|i| i.ends()),
+    ) {
+        (Some(value), Some((lo, hi))) => format!("{value:.3} [{lo:.3}, {hi:.3}]"),
+        (Some(value), None) => format!("{value:.3}"),
+        (None, _) => estimate.point.to_string(),
+    };
+    for cell in &results.cells {
+        let point = &cell.operating_point;
+        out.push_str(&format!(
+            "{:<24} {:>22} {:>9} {:>24} {:>26}\n",
+            cell.name,
+            text(&cell.auroc),
+            point.retained.point.defined().map_or_else(|| "-".to_owned(), |value| format!("{value:.3}")),
+            text(&point.avoided),
+            text(&point.advantage_count),
+        ));
+    }
+    for refused in &results.refused {
+        out.push_str(&format!("not computed: {}: {}\n", refused.analysis, refused.reason));
+    }
+    out
+}

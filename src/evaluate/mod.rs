@@ -1,0 +1,418 @@
+//! `foldline evaluate`: from a corpus to a judged trigger.
+//!
+//! The stages run in order: cells are scored out of fold, every cell is judged in the same bootstrap draws, then come
+//! the analyses that build on them. What a corpus cannot answer is recorded with its reason and the rest goes on.
+
+pub mod cohort;
+pub mod judge;
+pub mod placement;
+pub mod protocol;
+pub mod run_folder;
+pub mod scorers;
+pub mod stages;
+pub mod tables;
+
+use crate::analyses::analyses;
+use crate::cmd::Failure;
+use crate::progress::Progress;
+use crate::results::{Best, CellResult, CorpusCard, FORMAT, OutcomeCard, Refused, Results};
+use crate::summary::CorpusSummary;
+use cohort::{Cohort, Outcome};
+use foldline_features::corpus::Corpus;
+use foldline_frontiers::bootstrap::Draws;
+use foldline_frontiers::cell::{Cell, Statistic, interval};
+use foldline_frontiers::nested::nested_bootstrap;
+use foldline_frontiers::ranking::average_scores;
+use foldline_frontiers::{Folds, Streams, Unit, Value};
+use judge::{Judges, Scored, refused};
+use protocol::{CellName, FoldPlan, Protocol, Scorer};
+use run_folder::{OutcomeRecord, RunFolder, ScoreRecord};
+use scorers::{CellScores, Workshop};
+use sha2::{Digest, Sha256};
+use stages::Stages;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A part of an evaluation that can be run without the others (cells are always scored).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Stage {
+    /// Scores and judged cells only.
+    Cells,
+    /// Best cells refitted to other targets, folds and as a regression.
+    Sensitivity,
+    /// Horizon x channel grid and leave-one-stem-out of the frozen policies.
+    Grid,
+    /// Split-half replicate yardstick.
+    Yardstick,
+    /// Cells, contrasts and regressions by prefix placement.
+    Placement,
+    /// Permutation importance.
+    Importance,
+}
+
+/// What to evaluate and how.
+pub struct Plan {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Base seed.
+    pub seed: u64,
+    /// Draws of every bootstrap, in place of the protocol's numbers.
+    pub draws: Option<u32>,
+    /// Folds from files, by the unit they hold together (`task` or `stem`), as CSV text with the file's name.
+    pub fold_files: BTreeMap<&'static str, (String, String)>,
+    /// Foreign scores by name: one per boundary of the cohort.
+    pub foreign: Vec<(String, BTreeMap<String, f64>)>,
+    /// Cells to refit in place of the best ones.
+    pub sensitivity_cells: Vec<CellName>,
+    /// Stages to run; all when empty.
+    pub stages: BTreeSet<Stage>,
+}
+
+/// What an evaluation leaves: results, and what it recorded beside them.
+pub struct Evaluation {
+    /// The results.
+    pub results: Results,
+    /// Scores of every cell.
+    pub scores: Vec<ScoreRecord>,
+    /// Outcomes of every boundary.
+    pub outcomes: Vec<OutcomeRecord>,
+    /// Folds as CSV, by file name.
+    pub folds: BTreeMap<String, String>,
+}
+
+/// A scored cell before it is judged.
+struct ScoredCell {
+    name: String,
+    group: usize,
+    folds: Option<FoldPlan>,
+    columns: usize,
+    scores: CellScores,
+}
+
+/// Runs a plan on a corpus. With a folder, finished parts are recorded there and taken up again.
+///
+/// # Errors
+/// `Failure::Data` when no boundary has the target or a fold file does not fit, `Failure::Other` when a record cannot
+/// be written.
+pub fn evaluate(
+    corpus: &Corpus,
+    plan: &Plan,
+    folder: Option<&RunFolder>,
+    progress: &Progress,
+) -> Result<Evaluation, Failure> {
+    let protocol = effective(plan);
+    let cohort = Cohort::new(corpus, protocol.target)?;
+    let outcome = cohort.outcome(protocol.target)?;
+    let streams = Streams::new(plan.seed);
+    let mut workshop = Workshop::new(&cohort, &corpus.profile, streams);
+    give_folds(&mut workshop, plan, &protocol, &cohort)?;
+    let key = Key::new(corpus, plan, &protocol);
+    let mut absent = Vec::new();
+
+    let scored = score_cells(
+        &mut workshop,
+        &protocol,
+        plan,
+        &cohort,
+        &outcome,
+        &mut absent,
+        &Recorder { folder, key: &key },
+        progress,
+    )?;
+    let (cells, nested) = judge_cells(&scored, &mut workshop, &protocol, &cohort, &outcome, &streams, progress)?;
+    let best = best_cells(&protocol, &cells, &plan.sensitivity_cells);
+    let averaged = scored
+        .iter()
+        .map(|cell| Ok((cell.name.clone(), average_scores(&cell.scores.scores).map_err(refused)?)))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let wants = |stage: Stage| plan.stages.is_empty() || plan.stages.contains(&stage);
+    let mut stages = Stages {
+        workshop: &mut workshop,
+        protocol: &protocol,
+        cohort: &cohort,
+        outcome: &outcome,
+        streams,
+        progress,
+        absent: &mut absent,
+    };
+    let sensitivity = if wants(Stage::Sensitivity) { stages.sensitivity(&best)? } else { Vec::new() };
+    let (grid, leave_one_stem_out) = if wants(Stage::Grid) { stages.grid()? } else { Default::default() };
+    let yardstick = if wants(Stage::Yardstick) { stages.yardstick(&cells, &averaged, nested)? } else { None };
+    let placement = if wants(Stage::Placement) { stages.placement(&corpus.profile)? } else { None };
+    let importance = if wants(Stage::Importance) { stages.importance()? } else { None };
+
+    let folds = workshop
+        .all_folds()
+        .map(|(fold_plan, folds)| {
+            (format!("folds-{}.csv", fold_plan.to_string().replace(':', "-")), folds.to_csv(&cohort.ids()))
+        })
+        .collect();
+    let mut results = Results {
+        format: FORMAT.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: plan.seed,
+        corpus: corpus_card(corpus),
+        outcome: outcome_card(&cohort, &outcome),
+        protocol,
+        cells,
+        best,
+        sensitivity,
+        grid,
+        leave_one_stem_out,
+        yardstick,
+        placement,
+        importance,
+        tables: BTreeMap::new(),
+        refused: absent,
+    };
+    results.tables = tables::tables(&results);
+    Ok(Evaluation {
+        results,
+        scores: scored.into_iter().map(|cell| ScoreRecord { cell: cell.name, scores: cell.scores.scores }).collect(),
+        outcomes: cohort
+            .boundaries
+            .iter()
+            .zip(&cohort.burdens)
+            .map(|(b, burden)| OutcomeRecord::of(b, burden))
+            .collect(),
+        folds,
+    })
+}
+
+/// The protocol with `--draws` applied.
+fn effective(plan: &Plan) -> Protocol {
+    let mut protocol = plan.protocol.clone();
+    if let Some(draws) = plan.draws {
+        protocol.groups.iter_mut().for_each(|group| group.draws = draws);
+        protocol.draws.extension = draws;
+        protocol.draws.placement = draws;
+    }
+    protocol
+}
+
+/// What a recorded part depends on beside its own name: version, corpus, conventions, target, folds and seed.
+struct Key(String);
+
+impl Key {
+    fn new(corpus: &Corpus, plan: &Plan, protocol: &Protocol) -> Key {
+        let mut hash = Sha256::new();
+        let mut add = |text: &str| {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        };
+        add(env!("CARGO_PKG_VERSION"));
+        add(&corpus.sha256);
+        add(&serde_json::to_string(&corpus.profile).unwrap_or_default());
+        add(&protocol.target.to_string());
+        add(&plan.seed.to_string());
+        plan.fold_files.values().for_each(|(_, text)| add(text));
+        Key(hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+/// Records finished parts, where there is a folder for them.
+struct Recorder<'a> {
+    folder: Option<&'a RunFolder>,
+    key: &'a Key,
+}
+
+impl Recorder<'_> {
+    fn part<T: serde::Serialize + serde::de::DeserializeOwned>(
+        &self,
+        name: &str,
+        compute: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        match self.folder {
+            Some(folder) => folder.resume(&format!("{}-{}", self.key.0, name.replace(['/', ':'], ".")), compute),
+            None => compute(),
+        }
+    }
+}
+
+/// Puts fold files in the place of every plan of their unit.
+fn give_folds(
+    workshop: &mut Workshop<'_>,
+    plan: &Plan,
+    protocol: &Protocol,
+    cohort: &Cohort<'_>,
+) -> Result<(), Failure> {
+    let mut plans: Vec<FoldPlan> = protocol.groups.iter().map(|group| group.folds).collect();
+    plans.extend(protocol.sensitivity.iter().map(|sensitivity| sensitivity.task_folds));
+    for fold_plan in plans {
+        let Some((file, text)) = plan.fold_files.get(fold_plan.unit()) else { continue };
+        let folds = Folds::from_csv(text, &cohort.ids()).map_err(|error| Failure::Data(format!("{file}: {error}")))?;
+        workshop.give_folds(fold_plan, folds);
+    }
+    Ok(())
+}
+
+#[expect(clippy::too_many_arguments, reason = "one call, and each is another thing that scoring needs")]
+fn score_cells(
+    workshop: &mut Workshop<'_>,
+    protocol: &Protocol,
+    plan: &Plan,
+    cohort: &Cohort<'_>,
+    outcome: &Outcome,
+    absent: &mut Vec<Refused>,
+    recorder: &Recorder<'_>,
+    progress: &Progress,
+) -> Result<Vec<ScoredCell>, Failure> {
+    let mut scored = Vec::new();
+    for (index, group) in protocol.groups.iter().enumerate() {
+        for cell in &group.cells {
+            let (scores, folds, columns) = match cell.0 {
+                Scorer::Rule(rule) => (workshop.rule(rule), None, 0),
+                Scorer::Fitted(learner, representation) => {
+                    let table = workshop.table(representation)?;
+                    let scores = match workshop.folds(group.folds) {
+                        Err(reason) => Err(reason),
+                        Ok(folds) => {
+                            let bar = progress.stage(&cell.to_string(), folds.k() * folds.repetitions());
+                            let name = format!("scores-{cell}-{}", group.folds);
+                            let part = recorder.part(&name, || {
+                                let fitted = workshop.fit(learner, representation, &folds, outcome, || bar.tick());
+                                Ok(fitted.map(|fitted| CellScores::of(fitted, &table)))
+                            })?;
+                            bar.done();
+                            part
+                        }
+                    };
+                    (scores, Some(group.folds), table.n_columns())
+                }
+            };
+            match scores {
+                Ok(scores) => scored.push(ScoredCell { name: cell.to_string(), group: index, folds, columns, scores }),
+                Err(reason) => absent.push(Refused { analysis: format!("cell {cell} ({})", group.name), reason }),
+            }
+        }
+    }
+    for (name, given) in &plan.foreign {
+        let scores: Option<Vec<f64>> = cohort.ids().iter().map(|id| given.get(*id).copied()).collect();
+        let Some(scores) = scores else {
+            let missing = cohort.ids().into_iter().find(|id| !given.contains_key(*id)).unwrap_or_default();
+            return Err(Failure::Data(format!(
+                "scores {name}: boundary {missing} has no score; every boundary of the run needs one"
+            )));
+        };
+        let scores = CellScores { scores: vec![scores], models: Vec::new(), warnings: Vec::new() };
+        scored.push(ScoredCell { name: name.clone(), group: usize::MAX, folds: None, columns: 0, scores });
+    }
+    Ok(scored)
+}
+
+fn judge_cells(
+    scored: &[ScoredCell],
+    workshop: &mut Workshop<'_>,
+    protocol: &Protocol,
+    cohort: &Cohort<'_>,
+    outcome: &Outcome,
+    streams: &Streams,
+    progress: &Progress,
+) -> Result<(Vec<CellResult>, (Value, Value)), Failure> {
+    let bar = progress.stage("judging cells", scored.len() + 1);
+    let draws_of =
+        |cell: &ScoredCell| protocol.groups.get(cell.group).map_or(protocol.draws.extension, |group| group.draws);
+    let most = scored.iter().map(draws_of).max().unwrap_or(0).max(protocol.draws.extension);
+    let all_task = Draws::new(streams, Unit::Task, cohort.tasks.len(), most);
+    let stem = Draws::new(streams, Unit::Stem, cohort.stems.len(), protocol.draws.extension);
+    let task_signed = all_task.first(protocol.draws.extension as usize);
+    let nested_cells: Vec<Cell> = scored
+        .iter()
+        .map(|cell| {
+            let averaged = average_scores(&cell.scores.scores).map_err(refused)?;
+            Cell::new(&averaged, &outcome.labels, &outcome.mass, &outcome.d, &cohort.tasks, protocol.retain)
+                .map_err(refused)
+        })
+        .collect::<Result<_, Failure>>()?;
+    let nested = nested_bootstrap(
+        &nested_cells.iter().collect::<Vec<_>>(),
+        &cohort.burdens,
+        protocol.target,
+        &cohort.tasks,
+        streams,
+        protocol.draws.extension,
+    )
+    .map_err(refused)?;
+    bar.tick();
+    let mut results = Vec::with_capacity(scored.len());
+    for (cell, replicates) in scored.iter().zip(&nested.replicates) {
+        let task = all_task.first(draws_of(cell) as usize);
+        let judges = Judges { task: &task, task_signed: &task_signed, stem: &stem, retain: protocol.retain };
+        let folds = cell.folds.map(|plan| workshop.folds(plan)).transpose().map_err(Failure::Data)?;
+        let record = Scored {
+            name: cell.name.clone(),
+            group: protocol.groups.get(cell.group).map_or("foreign", |group| group.name.as_str()),
+            folds_text: cell.folds.map_or_else(|| "none".to_owned(), |plan| plan.to_string()),
+            columns: cell.columns,
+            scores: &cell.scores.scores,
+            folds: folds.as_deref(),
+            models: cell.scores.models.clone(),
+            warnings: cell.scores.warnings.clone(),
+        };
+        let nested_interval = |statistic: Statistic| interval(replicates, statistic, nested.draws());
+        results.push(judges.judge(record, cohort, outcome, Some(&nested_interval))?);
+        bar.tick();
+    }
+    bar.done();
+    Ok((results, (nested.positive_rate, nested.sign_changes)))
+}
+
+/// The best cell of each group with eligible cells: largest per-repetition mean AUROC; ties: earlier in the protocol's
+/// order (protocol section 5). A cell named by the user takes the place of its group's best.
+fn best_cells(protocol: &Protocol, cells: &[CellResult], named: &[CellName]) -> Vec<Best> {
+    let groups = protocol.groups.iter().filter(|group| !group.eligible.is_empty());
+    groups
+        .map(|group| {
+            if let Some(cell) = named.iter().find(|cell| group.cells.contains(cell)) {
+                return Best {
+                    group: group.name.clone(),
+                    cell: Some(*cell),
+                    chosen_from: group.eligible.len(),
+                    overridden: true,
+                };
+            }
+            let mut best: Option<(CellName, f64)> = None;
+            for cell in &group.eligible {
+                let result = cells.iter().find(|result| result.name == cell.to_string() && result.group == group.name);
+                let mean = result.and_then(|result| result.auroc_per_repetition.mean.defined());
+                if let Some(mean) = mean.filter(|mean| best.is_none_or(|(_, other)| *mean > other)) {
+                    best = Some((*cell, mean));
+                }
+            }
+            Best {
+                group: group.name.clone(),
+                cell: best.map(|(cell, _)| cell),
+                chosen_from: group.eligible.len(),
+                overridden: false,
+            }
+        })
+        .collect()
+}
+
+fn corpus_card(corpus: &Corpus) -> CorpusCard {
+    let methods = corpus.profile.effects.as_ref().map(|effects| {
+        let text = serde_json::to_string(effects).unwrap_or_default();
+        Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    });
+    CorpusCard {
+        sha256: corpus.sha256.clone(),
+        methods_sha256: methods,
+        profile: corpus.profile.name.clone(),
+        summary: CorpusSummary::of(corpus),
+        notes: crate::input::notes(corpus),
+        analyses: analyses(corpus),
+    }
+}
+
+fn outcome_card(cohort: &Cohort<'_>, outcome: &Outcome) -> OutcomeCard {
+    let sum: f64 = outcome.d.iter().sum();
+    OutcomeCard {
+        target: outcome.target.to_string(),
+        observational: !outcome.target.is_paired(),
+        n: cohort.n(),
+        left_out: cohort.left_out,
+        positives: outcome.labels.iter().filter(|&&label| label).count(),
+        sum,
+        mean: sum / cohort.n() as f64,
+        mass: outcome.mass.iter().sum(),
+    }
+}
