@@ -146,7 +146,7 @@ pub struct Exposure {
 }
 
 /// The exposure of an arm through the first `k` steps. Boundaries without a rollout in the arm do not count.
-pub fn exposure(boundaries: &[Boundary], arm: Arm, k: usize) -> Exposure {
+pub fn exposure<'a>(boundaries: impl IntoIterator<Item = &'a Boundary>, arm: Arm, k: usize) -> Exposure {
     let (mut rollouts, mut counted, mut valid, mut completed) = (0usize, 0.0, 0.0, 0.0);
     for boundary in boundaries {
         let of_arm = || boundary.rollouts.iter().filter(|rollout| rollout.arm == arm);
