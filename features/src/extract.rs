@@ -94,6 +94,7 @@ impl FromStr for Representation {
 /// Functions and apps that have a column, each sorted bytewise. Part of the fitted model: a function that is not in it
 /// sets no column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Vocabulary {
     /// Functions, sorted.

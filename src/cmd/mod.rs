@@ -2,12 +2,24 @@
 
 #[cfg(feature = "study")]
 mod check;
+mod decide;
 #[cfg(feature = "study")]
 mod evaluate;
 #[cfg(feature = "tables")]
 mod features;
+mod hook;
+#[cfg(feature = "import")]
+mod import;
+mod policy;
 #[cfg(feature = "prune")]
 mod prune;
+mod replay;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "study")]
+mod simulate;
+#[cfg(all(feature = "import", feature = "study"))]
+mod survey;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -45,6 +57,18 @@ enum Verb {
     Evaluate(Box<evaluate::Args>),
     #[cfg(feature = "tables")]
     Features(features::Args),
+    Decide(decide::Args),
+    Hook(hook::Args),
+    Policy(policy::Args),
+    Replay(replay::Args),
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
+    #[cfg(feature = "study")]
+    Simulate(simulate::Args),
+    #[cfg(feature = "import")]
+    Import(import::Args),
+    #[cfg(all(feature = "import", feature = "study"))]
+    Survey(survey::Args),
     #[cfg(feature = "prune")]
     Prune(Box<prune::Args>),
 }
@@ -85,7 +109,7 @@ pub fn main() -> u8 {
         Ok(cli) => cli,
         Err(error) => {
             // help and version are no failures, and clap knows which stream is theirs
-            let code = if error.use_stderr() { 2 } else { 0 };
+            let code = if error.use_stderr() { usage_code() } else { 0 };
             return error.print().map_or(1, |()| code);
         }
     };
@@ -96,6 +120,11 @@ pub fn main() -> u8 {
             failure.code()
         }
     }
+}
+
+/// The exit code of a command line that cannot be obeyed: 2, but 1 for `hook`, where Claude Code takes 2 for a veto.
+fn usage_code() -> u8 {
+    if std::env::args_os().skip(1).any(|word| word == "hook") { 1 } else { 2 }
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
@@ -109,6 +138,18 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Evaluate(args) => evaluate::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
+        Verb::Decide(args) => decide::run(&args),
+        Verb::Hook(args) => hook::run(&args, global),
+        Verb::Policy(args) => policy::run(&args, global),
+        Verb::Replay(args) => replay::run(&args, global),
+        #[cfg(feature = "serve")]
+        Verb::Serve(args) => serve::run(&args),
+        #[cfg(feature = "study")]
+        Verb::Simulate(args) => simulate::run(&args, global),
+        #[cfg(feature = "import")]
+        Verb::Import(args) => import::run(&args, global),
+        #[cfg(all(feature = "import", feature = "study"))]
+        Verb::Survey(args) => survey::run(&args, global),
         #[cfg(feature = "prune")]
         Verb::Prune(args) => prune::run(&args, global),
     }
