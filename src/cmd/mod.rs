@@ -17,6 +17,8 @@ mod hook;
 #[cfg(feature = "import")]
 mod import;
 mod policy;
+#[cfg(feature = "prune")]
+mod prune;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;
@@ -79,6 +81,8 @@ enum Verb {
     Import(import::Args),
     #[cfg(all(feature = "import", feature = "study"))]
     Survey(survey::Args),
+    #[cfg(feature = "prune")]
+    Prune(Box<prune::Args>),
 }
 
 /// Why a run ended without its result.
@@ -164,6 +168,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Import(args) => import::run(&args, global),
         #[cfg(all(feature = "import", feature = "study"))]
         Verb::Survey(args) => survey::run(&args, global),
+        #[cfg(feature = "prune")]
+        Verb::Prune(args) => prune::run(&args, global),
     }
 }
 
