@@ -10,6 +10,8 @@ pub mod decision_log;
 pub mod evaluate;
 pub mod files;
 pub mod hook;
+#[cfg(feature = "import")]
+pub mod import;
 pub mod input;
 pub mod lines;
 #[cfg(feature = "study")]
@@ -25,3 +27,5 @@ pub mod simulate;
 pub mod summary;
 
 pub use foldline_models::policy;
+#[cfg(all(feature = "import", feature = "study"))]
+pub mod survey;

@@ -4,7 +4,8 @@
 //! policy was fitted.
 
 use crate::boundary::PrefixStep;
-use crate::signature::{Call, api_of, appworld_calls, tool_calls};
+use crate::shell::{ShellClass, ShellTable};
+use crate::signature::{Call, api_of, appworld_calls, tool_calls_with};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,6 +79,9 @@ pub struct Profile {
     pub docs_app: String,
     /// The function that ends a task.
     pub completion: String,
+    /// Shell tools whose commands are classed; the class becomes part of the function (`Bash.read`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<ShellTable>,
 }
 
 /// Session endpoints of AppWorld (the paper's Appendix A).
@@ -128,13 +132,23 @@ impl Profile {
             session: SESSION.map(str::to_owned).into(),
             docs_app: "api_docs".to_owned(),
             completion: "supervisor.complete_task".to_owned(),
+            shell: None,
         }
     }
 
-    /// The tool-calling profile of coding agents: common tools by effect, from an embedded table that a user's own TOML
-    /// file can replace.
+    /// The embedded profile of coding agents, as a file that users can edit.
+    pub const CODING_AGENT: &str = include_str!("coding_agent.toml");
+
+    /// The profile of coding agents: common tools by effect, shell commands by class, from an embedded table that a user's
+    /// own TOML file can replace.
     pub fn coding_agent() -> Profile {
-        Profile::from_toml(include_str!("coding_agent.toml")).expect("the embedded profile is tested")
+        Profile::from_toml(Profile::CODING_AGENT).expect("the embedded profile is tested")
+    }
+
+    /// The tool-calling profile of the protocol, where a function is a tool's name and nothing else: the same table without
+    /// classes of shell commands.
+    pub fn tool_calling() -> Profile {
+        Profile { name: "tool".to_owned(), shell: None, ..Profile::coding_agent() }
     }
 
     /// A profile from TOML with the fields of this struct; `effects` and `session` may be left out.
@@ -155,6 +169,7 @@ impl Profile {
             session,
             docs_app: "docs".to_owned(),
             completion: "complete_task".to_owned(),
+            shell: None,
         }
     }
 
@@ -191,6 +206,9 @@ impl Profile {
     /// Appendix B), or with `download_` except `download_song`, or ends in `_exists` **[choice]**; this differs from the
     /// real map on 2 of AppWorld's 457 endpoints.
     pub fn effect(&self, function: &str) -> Option<Effect> {
+        if let Some(class) = self.shell.as_ref().and_then(|shell| shell.class_of(function)) {
+            return Some(if class == ShellClass::Write { Effect::Write } else { Effect::Read });
+        }
         match &self.effects {
             Some(effects) => effects.get(function).copied(),
             None => {
@@ -217,7 +235,7 @@ impl Profile {
     pub fn calls(&self, action: &str) -> Vec<Call> {
         match self.syntax {
             Syntax::Appworld => appworld_calls(action),
-            Syntax::Tool => tool_calls(action),
+            Syntax::Tool => tool_calls_with(action, self.shell.as_ref()),
         }
     }
 

@@ -174,7 +174,7 @@ proptest! {
         let y: Vec<f64> = rows.iter().map(|row| f64::from(row.1)).collect();
         let ranks = |values: &[f64]| -> Vec<f64> {
             let below = |v: f64| values.iter().filter(|&&w| w < v).count() as f64;
-            let equal = |v: f64| values.iter().filter(|&&w| w <= v && w >= v).count() as f64;
+            let equal = |v: f64| values.iter().filter(|&&w| w.partial_cmp(&v) == Some(std::cmp::Ordering::Equal)).count() as f64;
             values.iter().map(|&v| below(v) + (equal(v) + 1.0) / 2.0).collect()
         };
         let (rx, ry) = (ranks(&x), ranks(&y));

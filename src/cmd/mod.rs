@@ -8,12 +8,16 @@ mod evaluate;
 #[cfg(feature = "tables")]
 mod features;
 mod hook;
+#[cfg(feature = "import")]
+mod import;
 mod policy;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "study")]
 mod simulate;
+#[cfg(all(feature = "import", feature = "study"))]
+mod survey;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -59,6 +63,10 @@ enum Verb {
     Serve(serve::Args),
     #[cfg(feature = "study")]
     Simulate(simulate::Args),
+    #[cfg(feature = "import")]
+    Import(import::Args),
+    #[cfg(all(feature = "import", feature = "study"))]
+    Survey(survey::Args),
 }
 
 /// Why a run ended without its result.
@@ -134,6 +142,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Serve(args) => serve::run(&args),
         #[cfg(feature = "study")]
         Verb::Simulate(args) => simulate::run(&args, global),
+        #[cfg(feature = "import")]
+        Verb::Import(args) => import::run(&args, global),
+        #[cfg(all(feature = "import", feature = "study"))]
+        Verb::Survey(args) => survey::run(&args, global),
     }
 }
 
