@@ -5,8 +5,12 @@ mod check;
 mod decide;
 #[cfg(feature = "study")]
 mod evaluate;
+#[cfg(feature = "study")]
+mod export;
 #[cfg(feature = "tables")]
 mod features;
+#[cfg(feature = "study")]
+mod fit;
 mod hook;
 #[cfg(feature = "import")]
 mod import;
@@ -53,8 +57,12 @@ enum Verb {
     Check(check::Args),
     #[cfg(feature = "study")]
     Evaluate(Box<evaluate::Args>),
+    #[cfg(feature = "study")]
+    Export(export::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
+    #[cfg(feature = "study")]
+    Fit(fit::Args),
     Decide(decide::Args),
     Hook(hook::Args),
     Policy(policy::Args),
@@ -132,8 +140,12 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Evaluate(args) => evaluate::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Export(args) => export::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Fit(args) => fit::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
         Verb::Policy(args) => policy::run(&args, global),
