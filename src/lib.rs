@@ -12,6 +12,8 @@ pub mod input;
 #[cfg(feature = "study")]
 pub mod progress;
 #[cfg(feature = "study")]
+pub mod report;
+#[cfg(feature = "study")]
 pub mod results;
 #[cfg(feature = "study")]
 pub mod summary;

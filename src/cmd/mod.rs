@@ -6,6 +6,8 @@ mod check;
 mod evaluate;
 #[cfg(feature = "tables")]
 mod features;
+#[cfg(feature = "study")]
+mod report;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -43,6 +45,8 @@ enum Verb {
     Evaluate(Box<evaluate::Args>),
     #[cfg(feature = "tables")]
     Features(features::Args),
+    #[cfg(feature = "study")]
+    Report(report::Args),
 }
 
 /// Why a run ended without its result.
@@ -105,6 +109,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Evaluate(args) => evaluate::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Report(args) => report::run(&args, global),
     }
 }
 
