@@ -8,6 +8,8 @@ use crate::analyses::Answer;
 use crate::evaluate::protocol::{CellName, Protocol};
 use crate::summary::CorpusSummary;
 use foldline_frontiers::importance::Importance;
+use foldline_frontiers::ols::Regression;
+use foldline_frontiers::placement::{CellMean, Contrast, Exposure};
 use foldline_frontiers::ranking::{PerFold, PerRepetition};
 use foldline_frontiers::yardstick::{AgainstReplicate, Yardstick};
 use foldline_frontiers::{Estimate, FrontierPoint, SignedValue, Threshold, Value};
@@ -16,6 +18,9 @@ use std::collections::BTreeMap;
 
 /// The format this version writes and reads.
 pub const FORMAT: &str = "foldline.results/1";
+
+/// Points of a frontier that are recorded. A finer one would draw the same line and fill a disk.
+pub const FRONTIER_POINTS: usize = 2000;
 
 /// The corpus an evaluation ran on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,7 +85,8 @@ pub struct CellResult {
     pub ap_per_repetition: PerRepetition,
     /// Distinct repetition-averaged scores.
     pub distinct_scores: usize,
-    /// Every threshold at which the allowed set changes, ascending.
+    /// Thresholds at which the allowed set changes, ascending; all of them up to [`FRONTIER_POINTS`], evenly thinned
+    /// beyond.
     pub frontier: Vec<FrontierPoint>,
     /// The point chosen on it.
     pub operating_point: OperatingResult,
@@ -330,6 +336,60 @@ pub struct ImportanceResult {
     pub groups: Vec<Importance>,
 }
 
+/// Burden by what the prefix holds (the paper's section 3 and Appendix C).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlacementResult {
+    /// No write, session-only write, substantive write.
+    pub groups: Vec<PlacementGroup>,
+    /// The two write labels, original and post hoc.
+    pub labels: Vec<PlacementLabel>,
+    /// How much the rollouts of each arm could show.
+    pub exposure: Vec<ExposureResult>,
+    /// Boundaries with a write in the prefix whose prefix holds each session function.
+    pub session_functions: Vec<(String, usize)>,
+}
+
+/// One group of boundaries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlacementGroup {
+    /// Its name.
+    pub group: String,
+    /// Boundaries, tasks, mean of the primary target.
+    #[serde(flatten)]
+    pub cell: CellMean,
+    /// Mean number of steps before the boundary.
+    pub prefix_steps: Value,
+    /// Mean compaction index.
+    pub compaction_index: Value,
+}
+
+/// Cells with and without a write label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlacementLabel {
+    /// `original` (any write) or `post_hoc` (a substantive write).
+    pub label: String,
+    /// By target: both cells and their difference.
+    pub contrasts: Vec<(String, Contrast)>,
+    /// The primary target at first compactions only.
+    pub first_only: Contrast,
+    /// Difference of the primary target with its stem-clustered interval.
+    pub by_stem: Estimate,
+    /// Primary target on label, ln(1 + prefix steps), first flag and task indicators.
+    pub regression: Option<Regression>,
+}
+
+/// Exposure of an arm through a horizon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExposureResult {
+    /// `pre` or `post`.
+    pub arm: String,
+    /// The horizon.
+    pub k: usize,
+    /// Valid actions and completions.
+    #[serde(flatten)]
+    pub exposure: Exposure,
+}
+
 /// What an evaluation found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -357,6 +417,8 @@ pub struct Results {
     pub leave_one_stem_out: Vec<LeaveOneOutResult>,
     /// The replicate yardstick.
     pub yardstick: Option<YardstickResult>,
+    /// Burden by placement.
+    pub placement: Option<PlacementResult>,
     /// Permutation importance.
     pub importance: Option<ImportanceResult>,
     /// Tables of the paper that the corpus can answer, by their number.

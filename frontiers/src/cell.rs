@@ -1,7 +1,7 @@
 //! One scored policy under a bootstrap: every statistic of a cell in every draw, from one pass over its rows.
 
 use crate::bootstrap::{Clusters, Draws};
-use crate::estimate::{EstimatorError, Interval, Reason, Value, same_length};
+use crate::estimate::{Estimate, EstimatorError, Interval, Reason, Value, same_length};
 use crate::frontier::{FrontierPoint, OperatingPoint, Retain, frontier_of_groups, operating_point};
 use crate::groups::{Group, ScoreRanks, group_rows};
 use crate::ranking::auroc_of_groups;
@@ -235,6 +235,12 @@ impl Cell {
 /// The interval of one statistic over its replicates.
 pub fn interval(replicates: &[Replicate], statistic: Statistic, draws: &Draws) -> Interval {
     draws.interval(replicates.iter().map(|replicate| replicate.get(statistic)))
+}
+
+/// A statistic with one interval for each bootstrap it was judged in.
+pub fn estimate(cell: &Cell, statistic: Statistic, bootstraps: &[(&[Replicate], &Draws)]) -> Estimate {
+    let intervals = bootstraps.iter().map(|&(replicates, draws)| interval(replicates, statistic, draws));
+    Estimate { point: cell.point().get(statistic), intervals: intervals.collect() }
 }
 
 /// The interval of a paired difference `a − b`: both judged with the same draws; a draw in which either is undefined is

@@ -121,7 +121,7 @@ fn rescore(
 /// `own` with the values of `columns` taken from `other`; nothing where they are equal already.
 fn with_columns_of(own: &Row, other: &Row, columns: &BTreeSet<usize>) -> Option<Row> {
     let differs = |&column: &usize| own.value(column).to_bits() != other.value(column).to_bits();
-    if !columns.iter().any(|column| differs(column)) {
+    if !columns.iter().any(differs) {
         return None;
     }
     let mut mixed = own.clone();

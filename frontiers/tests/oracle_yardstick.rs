@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use support::{Oracle, close, close_interval, json, numbers};
 
 fn subsets(oracle: &Oracle) -> [(&'static str, Vec<bool>); 3] {
-    let first: Vec<bool> = oracle.rows.iter().map(|row| row.compaction_index == 1).collect();
+    let first: Vec<bool> = oracle.boundaries().iter().map(|boundary| boundary.prefix.compaction_index == 1).collect();
     [("all", vec![true; first.len()]), ("later", first.iter().map(|first| !first).collect()), ("first", first)]
 }
 

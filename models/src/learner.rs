@@ -192,7 +192,12 @@ pub(crate) struct Training<'a> {
 const ABSENT: u32 = u32::MAX;
 
 impl<'a> Training<'a> {
-    fn new(learner: Learner, table: &'a Table, rows: &'a [u32], y: &[f64]) -> Result<Training<'a>, ModelError> {
+    pub(crate) fn new(
+        learner: Learner,
+        table: &'a Table,
+        rows: &'a [u32],
+        y: &[f64],
+    ) -> Result<Training<'a>, ModelError> {
         if y.len() != table.n_rows() {
             return Err(ModelError::LabelCount { labels: y.len(), rows: table.n_rows() });
         }

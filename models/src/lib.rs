@@ -12,7 +12,10 @@ pub mod logistic;
 pub mod logistic_gd;
 pub mod model;
 mod newton;
+pub mod policy;
 mod standard;
+#[cfg(test)]
+mod testing;
 pub mod tree;
 
 pub use learner::{Fit, Learner, ModelError, fit};

@@ -32,3 +32,24 @@ pub(crate) fn fit(training: &Training<'_>) -> Linear {
     }
     design.model(training, &weights, intercept)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Learner;
+    use crate::testing::{case, close, dense, numbers, rows};
+
+    #[test]
+    fn a_constant_column_has_weight_0() {
+        let Some(case) = case("logistic-02-constant-column-and-scale") else { return };
+        let (input, expect) = (&case["input"]["gd"], &case["expect"]["gd"]);
+        let (table, y) = (dense(&rows(&input["x"])), numbers(&input["y"]));
+        let all: Vec<u32> = (0..y.len() as u32).collect();
+        let linear = fit(&Training::new(Learner::LogisticGd, &table, &all, &y).unwrap());
+        let weights: Vec<f64> = linear.dense.iter().map(|term| term.weight).collect();
+        close(&weights, &numbers(&expect["w_standardised"]), 1e-8);
+        close(&[linear.intercept], &[0.0], 1e-8);
+        let scores: Vec<f64> = table.rows().iter().map(|row| linear.score(row)).collect();
+        close(&scores, &numbers(&expect["p"]), 1e-8);
+    }
+}

@@ -24,6 +24,7 @@ const MAX_DEPTH: usize = 16;
 
 /// A binary tree; a row's score is the positive rate of its leaf.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
     /// The node all rows start in.
@@ -32,6 +33,7 @@ pub struct Tree {
 
 /// A node with the training rows that reached it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Node {
     /// Number of training rows.
@@ -45,6 +47,7 @@ pub struct Node {
 
 /// A split of a node in two.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Split {
     /// Index of the column that decides.

@@ -134,3 +134,61 @@ fn trees_meet_the_reference() {
     let x = table(&ties["X"], 3);
     same_tree(&tree(&model(Learner::Stump, &x, &numbers(&ties["y"]))).root, &ties["root"]);
 }
+
+fn column(x: &Value, copies: &Value, y: &Value) -> (Table, Vec<f64>) {
+    let (mut rows, mut labels) = (Vec::new(), Vec::new());
+    for ((x, copies), y) in x.as_array().unwrap().iter().zip(numbers(copies)).zip(numbers(y)) {
+        let dense = if x.is_array() { numbers(x) } else { vec![x.as_f64().unwrap()] };
+        for _ in 0..copies as usize {
+            rows.push(Row { dense: dense.clone(), ones: Vec::new() });
+            labels.push(y);
+        }
+    }
+    let columns = rows[0].dense.len();
+    (Table::new((0..columns).map(|at| format!("x{at}")).collect(), columns, rows).unwrap(), labels)
+}
+
+#[test]
+fn tree_cases_from_bug_reports() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/cases.jsonl");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        println!("skipped: no {path}");
+        return;
+    };
+    let case = text.lines().find(|line| line.contains("\"tree-02-threshold-and-limits\"")).unwrap();
+    let case: Value = serde_json::from_str(case).unwrap();
+    let part = |name: &str| {
+        let input = &case["input"][name];
+        let (table, y) = column(&input["x"], &input["copies"], &input["y"]);
+        let fitted = model(Learner::Stump, &table, &y);
+        let scores = fitted.score_rows(&table, &all(&table));
+        let accurate = scores.iter().zip(&y).all(|(score, y)| (score - y).abs() == 0.0);
+        (tree(&fitted).root.clone(), accurate, fitted)
+    };
+    let threshold = |node: &Node| node.split.as_ref().unwrap().threshold;
+
+    let (root, accurate, _) = part("f64_neighbours");
+    let x = numbers(&case["input"]["f64_neighbours"]["x"]);
+    assert!(x[0] <= threshold(&root) && threshold(&root) < x[1] && accurate);
+
+    let (root, accurate, fitted) = part("stump");
+    assert_eq!(Some(threshold(&root)), case["expect"]["stump"]["t"].as_f64());
+    assert!(accurate);
+    let probes = numbers(&case["input"]["stump"]["probe"]).into_iter();
+    assert_eq!(probes.map(|x| probe_of(&fitted, x)).collect::<Vec<_>>(), [0.0, 1.0]);
+
+    let (root, accurate, _) = part("big_ints");
+    assert_eq!(Some(threshold(&root)), case["expect"]["big_ints"]["t"].as_f64());
+    assert!(accurate);
+
+    let (root, _, fitted) = part("below_20_rows");
+    assert!(root.split.is_none());
+    close(&[probe_of(&fitted, 0.0)], &[case["expect"]["below_20_rows"]["p"].as_f64().unwrap()], 1e-15);
+
+    let (root, _, _) = part("feature_tie");
+    assert_eq!((root.split.as_ref().unwrap().column, threshold(&root)), (0, 0.5));
+}
+
+fn probe_of(model: &Model, x: f64) -> f64 {
+    model.score(&Row { dense: vec![x], ones: Vec::new() })
+}

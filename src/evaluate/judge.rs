@@ -2,14 +2,14 @@
 
 use super::cohort::{Cohort, Outcome};
 use crate::cmd::Failure;
-use crate::results::{CellResult, OperatingResult, SignedResult, SubsetResult};
+use crate::results::{CellResult, FRONTIER_POINTS, OperatingResult, SignedResult, SubsetResult};
 use foldline_frontiers::bootstrap::Draws;
 use foldline_frontiers::cell::{Cell, Replicate, Statistic, interval};
 use foldline_frontiers::frontier::signed_value;
 use foldline_frontiers::ranking::{
     auroc, auroc_per_fold, auroc_per_repetition, average_precision, average_precision_per_repetition, average_scores,
 };
-use foldline_frontiers::{Estimate, EstimatorError, Folds, Interval, Retain, Value};
+use foldline_frontiers::{Estimate, EstimatorError, Folds, FrontierPoint, Interval, Retain, Value};
 
 /// A cell's scores and what they were made with.
 pub struct Scored<'a> {
@@ -100,7 +100,7 @@ impl Judges<'_> {
             ap: average_precision(&averaged, labels).map_err(refused)?,
             ap_per_repetition: average_precision_per_repetition(scored.scores, labels).map_err(refused)?,
             distinct_scores: by_task.distinct_scores(),
-            frontier: by_task.frontier().to_vec(),
+            frontier: thinned(by_task.frontier()),
             operating_point: OperatingResult {
                 threshold: operating.point.threshold,
                 allowed: operating.point.allowed,
@@ -125,6 +125,15 @@ impl Judges<'_> {
             warnings: scored.warnings,
         })
     }
+}
+
+/// At most [`FRONTIER_POINTS`] points, ends included.
+fn thinned(points: &[FrontierPoint]) -> Vec<FrontierPoint> {
+    if points.len() <= FRONTIER_POINTS {
+        return points.to_vec();
+    }
+    let last = points.len() - 1;
+    (0..FRONTIER_POINTS).map(|index| points[index * last / (FRONTIER_POINTS - 1)]).collect()
 }
 
 fn positive_rate(rows: &[u32], labels: &[bool]) -> Value {

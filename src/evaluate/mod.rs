@@ -5,10 +5,12 @@
 
 pub mod cohort;
 pub mod judge;
+pub mod placement;
 pub mod protocol;
 pub mod run_folder;
 pub mod scorers;
 pub mod stages;
+pub mod tables;
 
 use crate::analyses::analyses;
 use crate::cmd::Failure;
@@ -135,6 +137,7 @@ pub fn evaluate(
     let sensitivity = if wants(Stage::Sensitivity) { stages.sensitivity(&best)? } else { Vec::new() };
     let (grid, leave_one_stem_out) = if wants(Stage::Grid) { stages.grid()? } else { Default::default() };
     let yardstick = if wants(Stage::Yardstick) { stages.yardstick(&cells, &averaged, nested)? } else { None };
+    let placement = if wants(Stage::Placement) { stages.placement(&corpus.profile)? } else { None };
     let importance = if wants(Stage::Importance) { stages.importance()? } else { None };
 
     let folds = workshop
@@ -143,7 +146,7 @@ pub fn evaluate(
             (format!("folds-{}.csv", fold_plan.to_string().replace(':', "-")), folds.to_csv(&cohort.ids()))
         })
         .collect();
-    let results = Results {
+    let mut results = Results {
         format: FORMAT.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: plan.seed,
@@ -156,10 +159,12 @@ pub fn evaluate(
         grid,
         leave_one_stem_out,
         yardstick,
+        placement,
         importance,
         tables: BTreeMap::new(),
         refused: absent,
     };
+    results.tables = tables::tables(&results);
     Ok(Evaluation {
         results,
         scores: scored.into_iter().map(|cell| ScoreRecord { cell: cell.name, scores: cell.scores.scores }).collect(),

@@ -7,13 +7,14 @@ use super::scorers::Workshop;
 use crate::cmd::Failure;
 use crate::progress::Progress;
 use crate::results::{
-    Best, CellResult, GridResult, ImportanceResult, LeaveOneOutResult, Refused, SensitivityResult,
+    Best, CellResult, GridResult, ImportanceResult, LeaveOneOutResult, NamedEstimate, Refused, SensitivityResult,
     TriggerAgainstReplicate, YardstickResult, YardstickRow,
 };
-use foldline_features::{Channel, Horizon, Representation, Target};
+use foldline_features::{Arm, Channel, Horizon, Representation, Target};
 use foldline_frontiers::bootstrap::Draws;
 use foldline_frontiers::cell::{Cell, Statistic, interval};
 use foldline_frontiers::cross_fit::leave_one_stem_out;
+use foldline_frontiers::icc::{GroupedValues, icc_by_cluster, icc_of_rollouts};
 use foldline_frontiers::importance::{ColumnGroup, permutation_importance};
 use foldline_frontiers::ranking::{RankCorrelation, auroc, auroc_per_repetition, average_scores};
 use foldline_frontiers::splits::SplitHalves;
@@ -40,12 +41,12 @@ pub struct Stages<'a, 'c> {
 }
 
 impl Stages<'_, '_> {
-    fn refuse(&mut self, analysis: impl Into<String>, reason: impl Into<String>) {
+    pub(super) fn refuse(&mut self, analysis: impl Into<String>, reason: impl Into<String>) {
         self.absent.push(Refused { analysis: analysis.into(), reason: reason.into() });
     }
 
     /// A protocol target on this cohort: for an observational run the same channel and horizon of its arm.
-    fn target_here(&self, target: Target) -> Target {
+    pub(super) fn target_here(&self, target: Target) -> Target {
         match self.protocol.target {
             Target::Arm(arm, ..) => Target::Arm(arm, target.channel(), target.horizon()),
             Target::Paired(..) => target,
@@ -266,10 +267,43 @@ impl Stages<'_, '_> {
         Ok(Some(YardstickResult {
             rows,
             triggers,
-            icc: Vec::new(),
+            icc: self.icc(&task)?,
             nested_positive_rate: nested.0,
             nested_sign_changes: nested.1,
         }))
+    }
+
+    /// Intraclass correlations: per-rollout counts across boundaries by arm, and d by task and by stem.
+    fn icc(&self, task: &Draws) -> Result<Vec<NamedEstimate>, Failure> {
+        let target = self.protocol.target;
+        let mut rows = Vec::new();
+        for arm in [Arm::Pre, Arm::Post] {
+            let counts: Vec<Vec<f64>> = self
+                .cohort
+                .burdens
+                .iter()
+                .map(|burden| {
+                    burden
+                        .arm(arm)
+                        .iter()
+                        .map(|counts| f64::from(counts.get(target.channel(), target.horizon())))
+                        .collect()
+                })
+                .collect();
+            if counts.iter().all(Vec::is_empty) {
+                continue;
+            }
+            let estimate = icc_of_rollouts(&counts, &self.cohort.tasks, task).map_err(refused)?;
+            rows.push(NamedEstimate { name: format!("{} rollouts by boundary", arm.name()), estimate });
+        }
+        let d = &self.outcome.d;
+        let by_task = icc_by_cluster(d, &self.cohort.tasks, task).map_err(refused)?;
+        rows.push(NamedEstimate { name: format!("{target} by task"), estimate: by_task });
+        // point only: an interval that resamples tasks is not valid for a grouping by stem (the paper's Appendix F)
+        let stems = &self.cohort.stems;
+        let by_stem = GroupedValues::new(d, stems.of(), stems.len()).map_err(refused)?.icc();
+        rows.push(NamedEstimate { name: format!("{target} by stem"), estimate: Estimate::new(by_stem) });
+        Ok(rows)
     }
 
     /// Permutation importance of the protocol's cell, by column and by named group.

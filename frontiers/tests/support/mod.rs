@@ -3,11 +3,10 @@
 // each test file uses its own part of this module
 #![expect(dead_code, reason = "shared by several test crates, none of which uses all of it")]
 
-use flate2::read::GzDecoder;
-use foldline_features::{Arm, Burden, Channel, Horizon, Rollout, RolloutStep, Target, boundary};
-use foldline_frontiers::{Clusters, Interval};
+use foldline_features::corpus::{Corpus, Options, Reader, read_corpus};
+use foldline_features::{Boundary, Burden, Channel, Extractor, Horizon, Profile, Representation, Table, Target};
+use foldline_frontiers::{Clusters, Folds, Interval};
 use serde_json::Value as Json;
-use std::io::Read;
 use std::path::PathBuf;
 
 /// A file of the shared test data, or nothing (and a line saying so) where it is absent.
@@ -25,21 +24,10 @@ pub(crate) fn json(path: &str) -> Option<Json> {
     Some(serde_json::from_str(&std::fs::read_to_string(shared(path)?).unwrap()).unwrap())
 }
 
-/// One boundary of the reference cohort, reduced to what estimators need.
-pub(crate) struct CohortRow {
-    pub(crate) boundary_id: String,
-    pub(crate) task: String,
-    pub(crate) stem: String,
-    pub(crate) compaction_index: u64,
-    pub(crate) prefix_steps: u64,
-    pub(crate) functions: Vec<String>,
-    pub(crate) rollouts: Vec<Rollout>,
-}
-
 /// The reference cohort and what is expected of it.
 pub(crate) struct Oracle {
     pub(crate) expected: Json,
-    pub(crate) rows: Vec<CohortRow>,
+    pub(crate) corpus: Corpus,
     pub(crate) burdens: Vec<Burden>,
     pub(crate) tasks: Clusters,
     pub(crate) stems: Clusters,
@@ -48,14 +36,30 @@ pub(crate) struct Oracle {
 impl Oracle {
     pub(crate) fn load() -> Option<Oracle> {
         let expected = json("oracle/expected.json")?;
-        let mut text = String::new();
-        let file = std::fs::File::open(shared("oracle/cohort-1.jsonl.gz")?).unwrap();
-        GzDecoder::new(file).read_to_string(&mut text).unwrap();
-        let rows: Vec<CohortRow> = text.lines().map(|line| row(&serde_json::from_str(line).unwrap())).collect();
-        let burdens = rows.iter().map(|row| burden(&row.rollouts)).collect();
-        let tasks = Clusters::new(&rows.iter().map(|row| row.task.as_str()).collect::<Vec<_>>());
-        let stems = Clusters::new(&rows.iter().map(|row| row.stem.as_str()).collect::<Vec<_>>());
-        Some(Oracle { expected, rows, burdens, tasks, stems })
+        let mut profile = Profile::appworld();
+        profile.add_methods(&std::fs::read_to_string(shared("oracle/functions.csv")?).unwrap()).unwrap();
+        let reader = Reader::open(&shared("oracle/cohort-1.jsonl.gz")?, Options::new(profile)).unwrap();
+        let corpus = read_corpus(reader).unwrap();
+        let burdens = corpus.boundaries.iter().map(Burden::of).collect();
+        let clusters = |id: fn(&Boundary) -> &str| Clusters::new(&corpus.boundaries.iter().map(id).collect::<Vec<_>>());
+        let (tasks, stems) = (clusters(|boundary| &boundary.task_id), clusters(|boundary| &boundary.stem));
+        Some(Oracle { expected, corpus, burdens, tasks, stems })
+    }
+
+    pub(crate) fn boundaries(&self) -> &[Boundary] {
+        &self.corpus.boundaries
+    }
+
+    /// Fold assignments of a file of the reference.
+    pub(crate) fn folds(&self, file: &str) -> Folds {
+        let ids: Vec<&str> = self.boundaries().iter().map(|boundary| boundary.boundary_id.as_str()).collect();
+        Folds::from_csv(&std::fs::read_to_string(shared(file).unwrap()).unwrap(), &ids).unwrap()
+    }
+
+    pub(crate) fn table(&self, representation: Representation) -> Table {
+        let prefixes = || self.boundaries().iter().map(|boundary| &boundary.prefix);
+        let extractor = Extractor::for_cohort(representation, self.corpus.profile.clone(), prefixes());
+        extractor.table(prefixes()).unwrap()
     }
 
     pub(crate) fn target(&self, target: Target) -> Outcome {
@@ -81,48 +85,6 @@ pub(crate) struct Outcome {
     pub(crate) d: Vec<f64>,
     pub(crate) y: Vec<bool>,
     pub(crate) mass: Vec<f64>,
-}
-
-fn row(json: &Json) -> CohortRow {
-    let text = |field: &str| json[field].as_str().unwrap().to_owned();
-    let rollouts = json["rollouts"].as_array().unwrap().iter().map(|rollout| Rollout {
-        arm: if rollout["arm"] == "pre" { Arm::Pre } else { Arm::Post },
-        sample: rollout["sample"].as_u64().unwrap_or(0),
-        steps: rollout["steps"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|step| RolloutStep {
-                exact: step["exact"].as_str().unwrap_or_default().to_owned(),
-                function: step["function"].as_str().unwrap_or_default().to_owned(),
-                blocked: step["blocked"].as_bool().unwrap(),
-                refetch: step["refetch"].as_bool().unwrap(),
-            })
-            .collect(),
-        completed: rollout["completed"].as_bool().unwrap_or(false),
-    });
-    let task = text("task_id");
-    CohortRow {
-        boundary_id: text("boundary_id"),
-        stem: boundary::stem_of(&task).to_owned(),
-        task,
-        compaction_index: json["compaction_index"].as_u64().unwrap(),
-        prefix_steps: json["prefix_steps"].as_u64().unwrap(),
-        functions: json["historical_functions"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|name| name.as_str().unwrap().to_owned())
-            .collect(),
-        rollouts: rollouts.collect(),
-    }
-}
-
-fn burden(rollouts: &[Rollout]) -> Burden {
-    let arm = |arm: Arm| {
-        rollouts.iter().filter(|rollout| rollout.arm == arm).map(foldline_features::RolloutCounts::of).collect()
-    };
-    Burden { pre: arm(Arm::Pre), post: arm(Arm::Post) }
 }
 
 pub(crate) fn numbers(json: &Json) -> Vec<f64> {

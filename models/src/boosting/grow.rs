@@ -137,30 +137,35 @@ impl<'a> Grower<'a> {
 
     /// Parts a node's rows, left ones first, each side in its old order.
     fn part(&mut self, span: Span, split: &BestSplit) -> (Span, Span) {
-        let rows = &mut self.rows[span.start..span.end];
-        let mut kept = 0;
-        self.waiting.clear();
-        let mut place = |right: &dyn Fn(u32) -> bool, waiting: &mut Vec<u32>| {
-            for at in 0..rows.len() {
-                let row = rows[at];
-                if right(row) {
-                    waiting.push(row);
-                } else {
-                    rows[kept] = row;
-                    kept += 1;
-                }
+        let Grower { rows, waiting, goes_right, .. } = self;
+        let rows = &mut rows[span.start..span.end];
+        let kept = match &self.binned.columns[split.column].rows {
+            Members::Bins(bins) => part(rows, waiting, |row| usize::from(bins[row as usize]) > split.bin),
+            Members::Ones(ones) => {
+                ones.iter().for_each(|&row| goes_right[row as usize] = true);
+                let kept = part(rows, waiting, |row| goes_right[row as usize]);
+                ones.iter().for_each(|&row| goes_right[row as usize] = false);
+                kept
             }
         };
-        match &self.binned.columns[split.column].rows {
-            Members::Bins(bins) => place(&|row| usize::from(bins[row as usize]) > split.bin, &mut self.waiting),
-            Members::Ones(ones) => {
-                ones.iter().for_each(|&row| self.goes_right[row as usize] = true);
-                place(&|row| self.goes_right[row as usize], &mut self.waiting);
-                ones.iter().for_each(|&row| self.goes_right[row as usize] = false);
-            }
-        }
-        rows[kept..].copy_from_slice(&self.waiting);
         let middle = span.start + kept;
         (Span { start: span.start, end: middle }, Span { start: middle, end: span.end })
     }
+}
+
+/// Moves the rows that go right behind the others and returns how many stay.
+fn part(rows: &mut [u32], waiting: &mut Vec<u32>, goes_right: impl Fn(u32) -> bool) -> usize {
+    waiting.clear();
+    let mut kept = 0;
+    for at in 0..rows.len() {
+        let row = rows[at];
+        if goes_right(row) {
+            waiting.push(row);
+        } else {
+            rows[kept] = row;
+            kept += 1;
+        }
+    }
+    rows[kept..].copy_from_slice(waiting);
+    kept
 }

@@ -61,6 +61,9 @@ pub(super) fn subtract(parent: &mut [Sums], smaller: &[Sums]) {
 /// The smallest hessian sum of a child, as in scikit-learn.
 const MIN_HESSIAN: f64 = 1e-3;
 
+/// How far below the best gain a candidate may seem to lie, relative to it, and still be computed exactly.
+const MARGIN: f64 = 1e-9;
+
 /// Searches all columns for the split with the largest positive gain; `value` is the node's own value.
 pub(super) fn best_split(
     cells: &[Sums],
@@ -71,13 +74,21 @@ pub(super) fn best_split(
 ) -> Option<BestSplit> {
     let fewest = settings.min_rows_per_leaf as u32;
     let own_loss = total.gradient * value;
-    let mut best = BestSplit { column: 0, bin: 0, right: Sums::default(), gain: 0.0 };
+    let mut best = BestSplit { column: usize::MAX, bin: 0, right: Sums::default(), gain: 0.0 };
+    // what Gl^2 / (Hl + l2) + Gr^2 / (Hr + l2) must reach to be of interest
+    let mut bar = -own_loss * (1.0 - MARGIN);
     for (at, column) in binned.columns.iter().enumerate() {
         let cells = &cells[column.first_cell..column.first_cell + column.cuts.len()];
-        let mut here = BestSplit { column: at, bin: 0, right: Sums::default(), gain: 0.0 };
         let mut right = Sums::default();
         // from the last cut to the first, so that only cells of bins above the first are read
         for (bin, &cell) in cells.iter().enumerate().rev() {
+            if cell.n == 0 {
+                // the same split as the cut above; on a tie the lower bin
+                if best.column == at && best.bin == bin + 1 {
+                    best.bin = bin;
+                }
+                continue;
+            }
             right.add(cell);
             if right.n < fewest {
                 continue;
@@ -86,18 +97,20 @@ pub(super) fn best_split(
                 break;
             }
             let left = total.minus(right);
+            // most candidates are no match for the best, which shows without a division
+            let (l, r) = (left.hessian + settings.l2, right.hessian + settings.l2);
+            if left.gradient * left.gradient * r + right.gradient * right.gradient * l < bar * (l * r) {
+                continue;
+            }
             if right.hessian < MIN_HESSIAN || left.hessian < MIN_HESSIAN {
                 continue;
             }
             let gain = own_loss - left.gradient * left.value(settings.l2) - right.gradient * right.value(settings.l2);
-            // on a tie the lower bin, which comes later
-            if gain >= here.gain {
-                here = BestSplit { column: at, bin, right, gain };
+            // on a tie the lower bin, which comes later, and the lower column, which came first
+            if gain > best.gain || (gain >= best.gain && best.column == at) {
+                best = BestSplit { column: at, bin, right, gain };
+                bar = (gain - own_loss) * (1.0 - MARGIN);
             }
-        }
-        // on a tie the lower column, which came first
-        if here.gain > best.gain {
-            best = here;
         }
     }
     (best.gain > 0.0).then_some(best)

@@ -100,3 +100,66 @@ impl Link {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Learner;
+    use crate::testing::{case, close, dense, numbers, rows};
+    use foldline_features::Row;
+
+    #[test]
+    fn four_values_of_twenty_rows_each() {
+        let Some(case) = case("boosted-01-hist-gradient") else { return };
+        let (input, expect) = (&case["input"], &case["expect"]);
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let per_value = input["rows_per_value"].as_u64().unwrap();
+        for (value, positives) in numbers(&input["x_values"]).into_iter().zip(numbers(&input["positives_per_value"])) {
+            for row in 0..per_value {
+                x.push(vec![value]);
+                y.push(f64::from((row as f64) < positives));
+            }
+        }
+        let table = dense(&x);
+        let all: Vec<u32> = (0..y.len() as u32).collect();
+        let training = Training::new(Learner::Boosted, &table, &all, &y).unwrap();
+        for (rounds, expected) in numbers(&input["rounds"]).into_iter().zip(rows(&expect["p"])) {
+            let settings = Settings { rounds: rounds as usize, ..Settings::default() };
+            let boosted = fit(&training, Loss::Log, &settings);
+            let probe = |x: f64| boosted.score(&Row { dense: vec![x], ones: Vec::new() });
+            let scores: Vec<f64> = numbers(&input["probe"]).into_iter().map(probe).collect();
+            close(&scores, &expected, expect["tol"].as_f64().unwrap());
+        }
+        // by hand, one round: 39 of 80 positive, and a leaf adds 0.05 sum(y - p) / (sum p (1 - p) + 1)
+        let boosted = fit(&training, Loss::Log, &Settings { rounds: 1, ..Settings::default() });
+        let p = 39.0 / 80.0;
+        let leaf = |positives: f64| 0.05 * (positives - 20.0 * p) / (20.0 * p * (1.0 - p) + 1.0);
+        let by_hand = |positives| sigmoid((39.0_f64 / 41.0).ln() + leaf(positives));
+        let score = |x: f64| boosted.score(&Row { dense: vec![x], ones: Vec::new() });
+        close(&[score(0.0), score(1.0), score(2.0), score(3.0)], &[4.0, 8.0, 15.0, 12.0].map(by_hand), 1e-7);
+    }
+
+    #[test]
+    fn a_node_below_40_rows_is_a_leaf_and_a_constant_outcome_is_its_mean() {
+        let table = dense(&(0..39).map(|row| vec![f64::from(row)]).collect::<Vec<_>>());
+        let all: Vec<u32> = (0..39).collect();
+        let y: Vec<f64> = (0..39).map(|row| f64::from(row > 20)).collect();
+        let boosted = fit(&Training::new(Learner::Boosted, &table, &all, &y).unwrap(), Loss::Log, &Settings::default());
+        assert!(boosted.trees.iter().all(|tree| tree == &[BoostedNode::Leaf { value: 0.0 }]));
+        close(&[boosted.score(&table.rows()[0])], &[18.0 / 39.0], 1e-15);
+        let training = Training::new(Learner::BoostedRegression, &table, &all, &[0.25; 39]).unwrap();
+        let constant = fit(&training, Loss::Squared, &Settings::default());
+        close(&[constant.score(&table.rows()[3])], &[0.25], 0.0);
+    }
+
+    #[test]
+    fn the_derivatives_hold_at_both_ends() {
+        // d/df of ln(1 + exp(f)) - y f; far below 0 both are exp(f), far above 1 - y and 0
+        let (g, h) = log_loss_derivatives(0.0, -40.0);
+        close(&[g / (-40.0_f64).exp(), h / (-40.0_f64).exp()], &[1.0, 1.0], 1e-12);
+        let (g, h) = log_loss_derivatives(1.0, 0.0);
+        close(&[g, h], &[-0.5, 0.25], 0.0);
+        let (g, h) = log_loss_derivatives(0.0, 800.0);
+        close(&[g, h], &[1.0, 0.0], 0.0);
+    }
+}

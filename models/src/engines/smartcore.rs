@@ -7,8 +7,8 @@
 //! `smartcore-tree` takes the *structure* of a depth-2 Gini tree from smartcore (read from its serialised form, the only
 //! way to its nodes) and counts the leaves itself, because its `predict_proba` is the majority class as 0 or 1. Known,
 //! and asserted in tests:
-//! 1. a boundary between two neighbouring rows of the same label is skipped, so a 0/1 column that parts 20 % from 80 %
-//!    positives is not split at all;
+//! 1. a boundary between two neighbouring rows of the same label is skipped, which is right for distinct values only: a
+//!    0/1 column that parts 20 % from 80 % positives is split or not by the order of the rows;
 //! 2. `max_depth` counts one more than the splits on a path (3 is passed for depth 2);
 //! 3. it panics on NaN; no NaN gets this far.
 
