@@ -13,6 +13,7 @@ mod export;
 mod features;
 #[cfg(feature = "study")]
 mod fit;
+mod report;
 mod hook;
 #[cfg(feature = "import")]
 mod import;
@@ -69,6 +70,7 @@ enum Verb {
     Features(features::Args),
     #[cfg(feature = "study")]
     Fit(fit::Args),
+    Report(report::Args),
     Decide(decide::Args),
     Hook(hook::Args),
     Policy(policy::Args),
@@ -156,6 +158,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Features(args) => features::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Fit(args) => fit::run(&args, global),
+        Verb::Report(args) => report::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
         Verb::Policy(args) => policy::run(&args, global),
