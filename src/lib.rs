@@ -20,6 +20,8 @@ pub mod lines;
 pub mod progress;
 pub mod replay;
 #[cfg(feature = "study")]
+pub mod report;
+#[cfg(feature = "study")]
 pub mod results;
 #[cfg(feature = "serve")]
 pub mod serve;

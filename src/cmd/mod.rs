@@ -4,6 +4,8 @@
 mod check;
 mod decide;
 #[cfg(feature = "study")]
+mod demo;
+#[cfg(feature = "study")]
 mod evaluate;
 #[cfg(feature = "study")]
 mod export;
@@ -11,10 +13,13 @@ mod export;
 mod features;
 #[cfg(feature = "study")]
 mod fit;
+mod report;
 mod hook;
 #[cfg(feature = "import")]
 mod import;
 mod policy;
+#[cfg(feature = "prune")]
+mod prune;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;
@@ -54,6 +59,8 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(feature = "study")]
+    Demo(demo::Args),
+    #[cfg(feature = "study")]
     Check(check::Args),
     #[cfg(feature = "study")]
     Evaluate(Box<evaluate::Args>),
@@ -63,6 +70,7 @@ enum Verb {
     Features(features::Args),
     #[cfg(feature = "study")]
     Fit(fit::Args),
+    Report(report::Args),
     Decide(decide::Args),
     Hook(hook::Args),
     Policy(policy::Args),
@@ -75,6 +83,8 @@ enum Verb {
     Import(import::Args),
     #[cfg(all(feature = "import", feature = "study"))]
     Survey(survey::Args),
+    #[cfg(feature = "prune")]
+    Prune(Box<prune::Args>),
 }
 
 /// Why a run ended without its result.
@@ -137,6 +147,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
     set_threads(global)?;
     match cli.verb {
         #[cfg(feature = "study")]
+        Verb::Demo(args) => demo::run(&args, global),
+        #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Evaluate(args) => evaluate::run(&args, global),
@@ -146,6 +158,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Features(args) => features::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Fit(args) => fit::run(&args, global),
+        Verb::Report(args) => report::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
         Verb::Policy(args) => policy::run(&args, global),
@@ -158,6 +171,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Import(args) => import::run(&args, global),
         #[cfg(all(feature = "import", feature = "study"))]
         Verb::Survey(args) => survey::run(&args, global),
+        #[cfg(feature = "prune")]
+        Verb::Prune(args) => prune::run(&args, global),
     }
 }
 
