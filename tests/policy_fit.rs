@@ -1,5 +1,6 @@
 //! From a cohort to a policy: `fit`, `export`, and the evidence.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(feature = "study")]
 
 mod policy_support;

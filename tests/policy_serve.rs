@@ -1,5 +1,6 @@
 //! The HTTP service, and the document that describes it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "serve", unix))]
 
 mod policy_stump;
