@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 /// makes the difference (`sed -i`). The more specific entry decides; a command in no list is a write **[choice]**: what is
 /// unknown may change something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShellTable {
     /// Names of shell tools.
