@@ -20,6 +20,7 @@ mod policy;
 #[cfg(feature = "prune")]
 mod prune;
 mod replay;
+#[cfg(feature = "study")]
 mod report;
 #[cfg(feature = "serve")]
 mod serve;
@@ -70,6 +71,7 @@ enum Verb {
     Features(features::Args),
     #[cfg(feature = "study")]
     Fit(fit::Args),
+    #[cfg(feature = "study")]
     Report(report::Args),
     Decide(decide::Args),
     Hook(hook::Args),
@@ -177,6 +179,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Features(args) => features::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Fit(args) => fit::run(&args, global),
+        #[cfg(feature = "study")]
         Verb::Report(args) => report::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
