@@ -296,7 +296,7 @@ impl<'a> Scan<'a> {
         loop {
             let mut line = String::new();
             let mut ended = false;
-            while let Some(c) = self.rest.next() {
+            for c in self.rest.by_ref() {
                 if c == '\n' {
                     ended = true;
                     break;
