@@ -26,7 +26,7 @@ pub struct CorpusArgs {
 /// How calls, errors and writes are recognised.
 #[derive(Clone, Debug, Args)]
 pub struct Conventions {
-    /// Environment profile: appworld, tool, or a TOML file
+    /// Environment profile: appworld, tool, coding (tool with shell commands classed), or a TOML file
     #[arg(long, default_value = "appworld", value_name = "NAME|FILE")]
     pub profile: String,
     /// Method map, CSV `function,method`; may be given several times. The maps then decide alone what writes
@@ -45,7 +45,8 @@ impl Conventions {
     pub fn profile(&self) -> Result<Profile, Failure> {
         let mut profile = match self.profile.as_str() {
             "appworld" => Profile::appworld(),
-            "tool" => Profile::coding_agent(),
+            "tool" => Profile::tool_calling(),
+            "coding" => Profile::coding_agent(),
             file => profile_file(Path::new(file))?,
         };
         for path in &self.methods {
@@ -58,7 +59,10 @@ impl Conventions {
 
 fn profile_file(path: &Path) -> Result<Profile, Failure> {
     let text = read_text(path).map_err(|failure| {
-        Failure::Data(format!("--profile {}: neither appworld nor tool, and as a file: {failure}", path.display()))
+        Failure::Data(format!(
+            "--profile {}: none of appworld, tool and coding, and as a file: {failure}",
+            path.display()
+        ))
     })?;
     Profile::from_toml(&text).map_err(|problem| Failure::Data(format!("{}: {problem}", path.display())))
 }

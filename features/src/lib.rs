@@ -10,6 +10,7 @@ pub mod burden;
 pub mod corpus;
 pub mod extract;
 pub mod profile;
+pub mod shell;
 pub mod signature;
 pub mod table;
 

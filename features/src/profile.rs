@@ -4,12 +4,14 @@
 //! policy was fitted.
 
 use crate::boundary::PrefixStep;
-use crate::signature::{Call, api_of, appworld_calls, tool_calls};
+use crate::shell::{ShellClass, ShellTable};
+use crate::signature::{Call, api_of, appworld_calls, tool_calls_with};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How an action's calls are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Syntax {
     /// Code with `apis.APP.API(...)`.
@@ -20,6 +22,7 @@ pub enum Syntax {
 
 /// What a function does to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// Changes nothing.
@@ -30,6 +33,7 @@ pub enum Effect {
 
 /// Which observations are errors of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FailureContract {
     /// An observation that begins with one of these is an error.
@@ -56,6 +60,7 @@ impl FailureContract {
 
 /// An environment's conventions (protocol section 1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// `appworld`, `tool`, or a name of the user's.
@@ -74,6 +79,9 @@ pub struct Profile {
     pub docs_app: String,
     /// The function that ends a task.
     pub completion: String,
+    /// Shell tools whose commands are classed; the class becomes part of the function (`Bash.read`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<ShellTable>,
 }
 
 /// Session endpoints of AppWorld (the paper's Appendix A).
@@ -124,13 +132,23 @@ impl Profile {
             session: SESSION.map(str::to_owned).into(),
             docs_app: "api_docs".to_owned(),
             completion: "supervisor.complete_task".to_owned(),
+            shell: None,
         }
     }
 
-    /// The tool-calling profile of coding agents: common tools by effect, from an embedded table that a user's own TOML
-    /// file can replace.
+    /// The embedded profile of coding agents, as a file that users can edit.
+    pub const CODING_AGENT: &str = include_str!("coding_agent.toml");
+
+    /// The profile of coding agents: common tools by effect, shell commands by class, from an embedded table that a user's
+    /// own TOML file can replace.
     pub fn coding_agent() -> Profile {
-        Profile::from_toml(include_str!("coding_agent.toml")).expect("the embedded profile is tested")
+        Profile::from_toml(Profile::CODING_AGENT).expect("the embedded profile is tested")
+    }
+
+    /// The tool-calling profile of the protocol, where a function is a tool's name and nothing else: the same table without
+    /// classes of shell commands.
+    pub fn tool_calling() -> Profile {
+        Profile { name: "tool".to_owned(), shell: None, ..Profile::coding_agent() }
     }
 
     /// A profile from TOML with the fields of this struct; `effects` and `session` may be left out.
@@ -151,6 +169,7 @@ impl Profile {
             session,
             docs_app: "docs".to_owned(),
             completion: "complete_task".to_owned(),
+            shell: None,
         }
     }
 
@@ -184,9 +203,12 @@ impl Profile {
     /// What a function does; `None` when there is a map and the function is not in it (*unmapped*).
     ///
     /// Without a map, a read is an API whose name begins with `show_`, `search_`, `get_`, `read` or `list_` (the paper's
-    /// Appendix B), or with `download_` except `download_song`, or ends in `_exists` **[choice]**; this differs from the
+    /// Appendix B), or with `download_` except `download_song`, or ends in `_exists` **\[choice\]**; this differs from the
     /// real map on 2 of AppWorld's 457 endpoints.
     pub fn effect(&self, function: &str) -> Option<Effect> {
+        if let Some(class) = self.shell.as_ref().and_then(|shell| shell.class_of(function)) {
+            return Some(if class == ShellClass::Write { Effect::Write } else { Effect::Read });
+        }
         match &self.effects {
             Some(effects) => effects.get(function).copied(),
             None => {
@@ -213,7 +235,7 @@ impl Profile {
     pub fn calls(&self, action: &str) -> Vec<Call> {
         match self.syntax {
             Syntax::Appworld => appworld_calls(action),
-            Syntax::Tool => tool_calls(action),
+            Syntax::Tool => tool_calls_with(action, self.shell.as_ref()),
         }
     }
 

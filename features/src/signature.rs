@@ -4,6 +4,7 @@
 //! stay comparable with its cohort (protocol section 1). *Tool*: a tool call as JSON, whose signature is the tool's name
 //! and the canonical JSON of its arguments.
 
+use crate::shell::ShellTable;
 use serde_json::Value;
 
 /// A call found in an action.
@@ -114,16 +115,25 @@ pub fn tool_call(name: &str, arguments: &Value) -> Call {
 /// All calls of a tool-calling action: a JSON object `{"name", "arguments"}` or a list of them. Anything else, such as
 /// plain text, holds no call.
 pub fn tool_calls(action: &str) -> Vec<Call> {
+    tool_calls_with(action, None)
+}
+
+/// As [`tool_calls`], where a shell tool's function carries the class of its command.
+pub fn tool_calls_with(action: &str, shell: Option<&ShellTable>) -> Vec<Call> {
     match serde_json::from_str::<Value>(action) {
-        Ok(Value::Array(calls)) => calls.iter().filter_map(one_tool_call).collect(),
-        Ok(call) => one_tool_call(&call).into_iter().collect(),
+        Ok(Value::Array(calls)) => calls.iter().filter_map(|call| one_tool_call(call, shell)).collect(),
+        Ok(call) => one_tool_call(&call, shell).into_iter().collect(),
         Err(_) => Vec::new(),
     }
 }
 
-fn one_tool_call(call: &Value) -> Option<Call> {
+fn one_tool_call(call: &Value, shell: Option<&ShellTable>) -> Option<Call> {
     let name = call.get("name")?.as_str()?;
-    Some(tool_call(name, call.get("arguments").unwrap_or(&Value::Null)))
+    let arguments = call.get("arguments").unwrap_or(&Value::Null);
+    match shell.and_then(|shell| shell.function(name, arguments)) {
+        Some(function) => Some(tool_call(&function, arguments)),
+        None => Some(tool_call(name, arguments)),
+    }
 }
 
 /// JSON without white space, object keys sorted by code point, whatever order the parser keeps.

@@ -77,7 +77,7 @@ impl Folds {
     ///
     /// In each repetition the distinct ids, sorted bytewise, are shuffled once and position i goes to fold i mod k, so
     /// that folds are balanced in groups, not in rows. The result depends on the set of ids only, not on row order.
-    /// Repetition r shuffles with stream `(seed, "folds/UNIT", r)` **[choice]**: the seed of a repetition is derived
+    /// Repetition r shuffles with stream `(seed, "folds/UNIT", r)` **\[choice\]**: the seed of a repetition is derived
     /// from the base seed, the unit's name and its number.
     ///
     /// `unit` (task, stem) names the groups in messages and in the stream.

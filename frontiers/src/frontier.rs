@@ -234,7 +234,7 @@ pub struct OperatingPoint {
 
 /// The point with the largest avoided share among those with allowed >= ceil(r·n); ties: the larger retained.
 ///
-/// Without a positive every point avoids nothing that exists, and the tie rule gives `Never` **[choice]**. The
+/// Without a positive every point avoids nothing that exists, and the tie rule gives `Never` **\[choice\]**. The
 /// threshold is chosen on the rows it is judged on: it describes a frontier and is no promise for new rows. `None` for
 /// an empty frontier.
 pub fn operating_point(frontier: &[FrontierPoint], retain: Retain) -> Option<OperatingPoint> {

@@ -1,9 +1,10 @@
 //! Folds, out-of-fold scores and the estimators that judge a trigger (protocol sections 4 and 5).
 //!
-//! Estimators work on plain slices, one entry per boundary: `scores` (higher is riskier), `labels` (y = 1[d > 0]),
+//! Estimators work on plain slices, one entry per boundary: `scores` (higher is riskier), `labels` (y = 1\[d > 0\]),
 //! `mass` (max(0, d)), `d` (the signed delta) and `clusters` (which task or stem). They know nothing of files.
 //! [`streams`] is the only source of randomness, [`cross_fit`] the only place that fits while evaluating.
 
+mod against_replicate;
 pub mod bootstrap;
 pub mod cell;
 mod counts;

@@ -36,7 +36,7 @@ impl Nested {
 ///
 /// `burdens` are the rollout counts of every boundary, parallel to the cells' rows; `clusters` those of the cells. Each
 /// copy of a boundary in a draw resamples its PRE and its POST rollouts with replacement, as many as there are, each
-/// copy by itself **[choice]**: a task drawn twice does not repeat its resampled rollouts (sharing them would widen the
+/// copy by itself **\[choice\]**: a task drawn twice does not repeat its resampled rollouts (sharing them would widen the
 /// intervals by about a seventh). For an observational target only its own arm is resampled. The operating threshold is
 /// reselected and the signed values' threshold held, as in the plain bootstrap.
 ///

@@ -8,7 +8,7 @@ use crate::estimate::{Estimate, EstimatorError, Reason, Value, all_finite, same_
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
-/// Eigenvalues of the demeaned cross products at or below this share of the largest count as 0 **[choice]**: a column
+/// Eigenvalues of the demeaned cross products at or below this share of the largest count as 0 **\[choice\]**: a column
 /// that is constant within every task gives exact zeros, and rounding stays below 1e-15.
 const RANK_TOLERANCE: f64 = 1e-12;
 

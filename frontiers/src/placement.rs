@@ -141,7 +141,7 @@ pub struct Exposure {
     /// Valid actions (steps with a call) among the first k.
     pub valid_actions: Value,
     /// Share that ended with the task complete at a step <= k; a rollout of 0 steps counts if it is complete
-    /// **[choice]**.
+    /// **\[choice\]**.
     pub completed: Value,
 }
 

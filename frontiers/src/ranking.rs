@@ -1,6 +1,7 @@
 //! How well scores order boundaries by harm: AUROC, average precision, rank and linear correlation (protocol section 5).
 
-use crate::estimate::{EstimatorError, Reason, Value, all_finite, mean_of_defined, same_length};
+use crate::bootstrap::{Clusters, Draws};
+use crate::estimate::{Estimate, EstimatorError, Reason, Value, all_finite, mean_of_defined, same_length};
 use crate::folds::Folds;
 use crate::groups::{Group, ScoreRanks, group_rows};
 use serde::{Deserialize, Serialize};
@@ -253,6 +254,41 @@ impl RankCorrelation {
         let ranks = self.x.ranks().iter().zip(self.y.ranks());
         weighted_pearson(ranks.zip(times).map(|((&gx, &gy), &times)| (times, x[gx as usize], y[gy as usize])))
     }
+}
+
+impl RankCorrelation {
+    /// Spearman's correlation of the rows as they are, with one interval per bootstrap; `clusters` are those of the rows.
+    ///
+    /// # Errors
+    /// `LengthMismatch`.
+    pub fn estimate(&self, clusters: &Clusters, draws: &[&Draws]) -> Result<Estimate, EstimatorError> {
+        let n = self.x.n_rows();
+        same_length("clusters", n, clusters.of().len())?;
+        let mut estimate = Estimate::new(self.with_weights(&vec![1; n]));
+        for draws in draws {
+            let values = draws.map(Vec::new, |times: &mut Vec<u32>, multiplicity| {
+                times.clear();
+                times.extend(clusters.of().iter().map(|&cluster| multiplicity[cluster as usize]));
+                self.with_weights(times)
+            });
+            estimate.intervals.push(draws.interval(values));
+        }
+        Ok(estimate)
+    }
+}
+
+/// The cell with the largest value, given in table order; ties go to the earlier one, undefined ones are passed over.
+///
+/// The protocol's best cell has the largest per-repetition mean AUROC on the primary target among the eligible cells;
+/// its interval is not adjusted for having been selected.
+pub fn best_cell(means: &[Value]) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (index, mean) in means.iter().enumerate() {
+        if let Some(mean) = mean.defined().filter(|&mean| best.is_none_or(|(_, largest)| mean > largest)) {
+            best = Some((index, mean));
+        }
+    }
+    best.map(|(index, _)| index)
 }
 
 /// The mid-rank of every group of equal values, rows counting `times`.

@@ -6,13 +6,14 @@
 mod support;
 
 use foldline_features::{Representation, Target};
+use foldline_frontiers::bootstrap::Draws;
 use foldline_frontiers::cross_fit::{cross_fit, leave_one_stem_out};
 use foldline_frontiers::importance::{ColumnGroup, permutation_importance};
-use foldline_frontiers::ranking::auroc;
-use foldline_frontiers::{Folds, Streams};
+use foldline_frontiers::ranking::{RankCorrelation, auroc, average_scores};
+use foldline_frontiers::{Folds, Streams, Unit};
 use foldline_models::Learner;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{Oracle, close, targets};
+use support::{Oracle, close, close_interval, targets};
 
 const FROZEN: [(Learner, [Representation; 2]); 3] = [
     (Learner::Stump, [Representation::Six, Representation::SixSub]),
@@ -62,6 +63,26 @@ fn task_ids(oracle: &Oracle) -> Vec<&str> {
 
 fn stem_ids(oracle: &Oracle) -> Vec<&str> {
     oracle.boundaries().iter().map(|boundary| boundary.stem.as_str()).collect()
+}
+
+/// The regression variant: Spearman's correlation of the averaged prediction with dU@3.
+#[test]
+fn boosted_regression_on_the_outcome() {
+    let Some(oracle) = Oracle::load() else { return };
+    let d = oracle.target(Target::PRIMARY).d;
+    let folds = oracle.folds("oracle/folds-stem.csv");
+    let table = oracle.table(Representation::H);
+    let fitted = cross_fit(Learner::BoostedRegression, &table, &folds, &d, || ()).unwrap();
+    for (found, expected) in fitted.scores[0].iter().zip(&oracle.stem_scores("boosted-reg/H")[0]) {
+        close(*found, *expected, 1e-6, "prediction of repetition 0");
+    }
+    let predicted = average_scores(&fitted.scores).unwrap();
+    let draws = Draws::new(&Streams::new(20_260_901), Unit::Task, oracle.tasks.len(), 2_000);
+    let found = RankCorrelation::new(&predicted, &d).unwrap().estimate(&oracle.tasks, &[&draws]).unwrap();
+    let expected = &oracle.expected["ext2"]["sensitivity"]["regression"];
+    // derived from boosted scores: scores closer than 1e-6 may change places
+    close(found.point.defined().unwrap(), expected["spearman"].as_f64().unwrap(), 1e-4, "Spearman");
+    close_interval(&found.intervals[0], &expected["interval"], 0.0, "Spearman");
 }
 
 #[test]

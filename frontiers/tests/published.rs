@@ -115,6 +115,26 @@ fn table_12_rebuilds_tables_2_and_11() {
     }
 }
 
+/// Table 2: every printed advantage is avoided − (1 − retained), each rounded to three decimals; and a policy that keeps
+/// exactly 0.800 of 590 blocks 118.
+#[test]
+fn table_2_identities() {
+    for (retained, avoided, advantage) in [
+        (0.908, 0.108, 0.016),
+        (0.842, 0.195, 0.037),
+        (0.837, 0.206, 0.044),
+        (0.800, 0.247, 0.047),
+        (0.800, 0.267, 0.067),
+        (0.800, 0.273, 0.073),
+        (0.800, 0.273, 0.073),
+        (0.866, 0.243, 0.109),
+    ] {
+        let found: f64 = avoided - (1.0 - retained);
+        assert!((found - advantage).abs() <= 3.0 * PRINTED, "{found} {advantage}");
+    }
+    assert_eq!(N - Retain::PAPER.min_allowed(N), 118);
+}
+
 #[test]
 fn global_rules_are_the_corners() {
     let points = frontier(&[0.1, 0.9, 0.4], &[true, false, true], &[0.2, 0.0, 0.1]).unwrap();

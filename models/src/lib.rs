@@ -12,6 +12,7 @@ pub mod logistic;
 pub mod logistic_gd;
 pub mod model;
 mod newton;
+pub mod policy;
 mod standard;
 #[cfg(test)]
 mod testing;

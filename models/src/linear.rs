@@ -9,6 +9,7 @@ use crate::model::{all_finite, column_name, finite, sigmoid};
 
 /// A logistic regression: score = 1 / (1 + exp(-z)), z linear in the columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Linear {
     /// Log-odds of a row whose dense columns are at their means and whose 0/1 columns are 0.
@@ -23,6 +24,7 @@ pub struct Linear {
 
 /// The part of a dense column in the log-odds: weight * (x - mean) / sd.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DenseTerm {
     /// Mean on the training rows (0 if the columns were not standardised).

@@ -14,6 +14,7 @@ use crate::tree::Tree;
 /// back equal. Reading refuses unknown kinds and fields and numbers that are not finite; call [`Model::validate`] on
 /// what was read before scoring with it. Scores of a model that was written and read are bit-equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Model {
     /// The training rows had one class only.
@@ -28,6 +29,7 @@ pub enum Model {
 
 /// The same score for every row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
     /// The score.

@@ -188,7 +188,8 @@ pub fn write_run(folder: &RunFolder, evaluation: &Evaluation, manifest: &Manifes
     folder.forget_stages()
 }
 
-fn overview(evaluation: &Evaluation) -> String {
+/// The cells of an evaluation as a table for a terminal.
+pub fn overview(evaluation: &Evaluation) -> String {
     let results = &evaluation.results;
     let outcome = &results.outcome;
     let mut out = format!(

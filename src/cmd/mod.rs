@@ -2,12 +2,31 @@
 
 #[cfg(feature = "study")]
 mod check;
+mod decide;
+#[cfg(feature = "study")]
+mod demo;
 #[cfg(feature = "study")]
 mod evaluate;
+#[cfg(feature = "study")]
+mod export;
 #[cfg(feature = "tables")]
 mod features;
 #[cfg(feature = "study")]
+mod fit;
+mod report;
+mod hook;
+#[cfg(feature = "import")]
+mod import;
+mod policy;
+#[cfg(feature = "prune")]
+mod prune;
+mod replay;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "study")]
 mod simulate;
+#[cfg(all(feature = "import", feature = "study"))]
+mod survey;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -40,13 +59,32 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(feature = "study")]
+    Demo(demo::Args),
+    #[cfg(feature = "study")]
     Check(check::Args),
     #[cfg(feature = "study")]
     Evaluate(Box<evaluate::Args>),
+    #[cfg(feature = "study")]
+    Export(export::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
     #[cfg(feature = "study")]
+    Fit(fit::Args),
+    Report(report::Args),
+    Decide(decide::Args),
+    Hook(hook::Args),
+    Policy(policy::Args),
+    Replay(replay::Args),
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
+    #[cfg(feature = "study")]
     Simulate(simulate::Args),
+    #[cfg(feature = "import")]
+    Import(import::Args),
+    #[cfg(all(feature = "import", feature = "study"))]
+    Survey(survey::Args),
+    #[cfg(feature = "prune")]
+    Prune(Box<prune::Args>),
 }
 
 /// Why a run ended without its result.
@@ -85,7 +123,7 @@ pub fn main() -> u8 {
         Ok(cli) => cli,
         Err(error) => {
             // help and version are no failures, and clap knows which stream is theirs
-            let code = if error.use_stderr() { 2 } else { 0 };
+            let code = if error.use_stderr() { usage_code() } else { 0 };
             return error.print().map_or(1, |()| code);
         }
     };
@@ -98,19 +136,43 @@ pub fn main() -> u8 {
     }
 }
 
+/// The exit code of a command line that cannot be obeyed: 2, but 1 for `hook`, where Claude Code takes 2 for a veto.
+fn usage_code() -> u8 {
+    if std::env::args_os().skip(1).any(|word| word == "hook") { 1 } else { 2 }
+}
+
 fn run(cli: Cli) -> Result<(), Failure> {
     let global = &cli.global;
     #[cfg(feature = "study")]
     set_threads(global)?;
     match cli.verb {
         #[cfg(feature = "study")]
+        Verb::Demo(args) => demo::run(&args, global),
+        #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Evaluate(args) => evaluate::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Export(args) => export::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
         #[cfg(feature = "study")]
+        Verb::Fit(args) => fit::run(&args, global),
+        Verb::Report(args) => report::run(&args, global),
+        Verb::Decide(args) => decide::run(&args),
+        Verb::Hook(args) => hook::run(&args, global),
+        Verb::Policy(args) => policy::run(&args, global),
+        Verb::Replay(args) => replay::run(&args, global),
+        #[cfg(feature = "serve")]
+        Verb::Serve(args) => serve::run(&args),
+        #[cfg(feature = "study")]
         Verb::Simulate(args) => simulate::run(&args, global),
+        #[cfg(feature = "import")]
+        Verb::Import(args) => import::run(&args, global),
+        #[cfg(all(feature = "import", feature = "study"))]
+        Verb::Survey(args) => survey::run(&args, global),
+        #[cfg(feature = "prune")]
+        Verb::Prune(args) => prune::run(&args, global),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::model::{column_name, finite};
 
 /// Boosted trees: score = link(baseline + the value of the row's leaf in every tree).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Boosted {
     /// From raw value to score.
@@ -23,6 +24,7 @@ pub struct Boosted {
 
 /// From raw value to score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
     /// Score = 1 / (1 + exp(-raw)), a probability.
@@ -33,6 +35,7 @@ pub enum Link {
 
 /// A node of a boosted tree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, deny_unknown_fields)]
 pub enum BoostedNode {
     /// A split in two.

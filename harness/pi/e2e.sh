@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# pi end to end against the stub model server: harness/pi/e2e.sh [CACHE]
+# CACHE (default target/harness) holds pi 0.73.1, the current pi and Node 22 from npm. FOLDLINE_BIN names the binary
+# under test (default: target/debug/foldline). Exits 0 with a line SKIP only where npm cannot install pi.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+exec python3 "$here/e2e.py" "${1:-$here/../../target/harness}"

@@ -1,0 +1,243 @@
+//! Requests to a judge: deadline, retries, at most a few at a time, answers remembered.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::judge::{FaultKind, JudgeFault};
+
+/// How a server is asked.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The whole URL of the endpoint.
+    pub url: String,
+    /// The model asked for.
+    pub model: String,
+    /// The key, sent as a bearer token; never printed.
+    pub key: Option<Key>,
+    /// Time for one attempt.
+    pub deadline: Duration,
+    /// Further attempts after 408, 429, 5xx and refused connections. An attempt that ran into the deadline is not
+    /// repeated **[choice]**: whoever waits has waited long enough.
+    pub retries: usize,
+    /// Requests on their way at a time.
+    pub in_flight: usize,
+    /// Tokens of a request at most, by [`tokens_at_most`].
+    pub limit_tokens: usize,
+    /// Where answers are kept between runs.
+    pub cache: Option<PathBuf>,
+}
+
+/// A secret that does not print itself.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(String);
+
+impl Key {
+    /// Wraps a secret.
+    pub fn new(secret: impl Into<String>) -> Key {
+        Key(secret.into())
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Key(not shown)")
+    }
+}
+
+impl Link {
+    /// The defaults: 15 s, 2 retries, 4 in flight, 30,000 tokens.
+    pub fn new(url: impl Into<String>, model: impl Into<String>) -> Link {
+        Link {
+            url: url.into(),
+            model: model.into(),
+            key: None,
+            deadline: Duration::from_secs(15),
+            retries: 2,
+            in_flight: 4,
+            limit_tokens: 30_000,
+            cache: None,
+        }
+    }
+}
+
+/// An upper bound of the tokens of a text that needs no vocabulary: a third of its ASCII bytes, and one for every other
+/// character **[choice]**.
+pub fn tokens_at_most(text: &str) -> usize {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    ascii.div_ceil(3) + text.chars().filter(|sign| !sign.is_ascii()).count()
+}
+
+/// Bytes of an answer that are read at most.
+const MAX_ANSWER: u64 = 8 << 20;
+
+/// A connection to a server, with its memory of answers.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) link: Link,
+    agent: ureq::Agent,
+    memory: Mutex<BTreeMap<String, Value>>,
+}
+
+/// What the check made of an answer, and whether the answer was remembered.
+type Checked<T> = Result<(T, bool), JudgeFault>;
+
+/// One answered request.
+pub(super) struct Reply {
+    pub(super) body: Value,
+    pub(super) cached: bool,
+}
+
+impl Client {
+    pub(super) fn new(link: Link) -> Client {
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(link.deadline))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .build()
+            .into();
+        Client { link, agent, memory: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// Sends the bodies, a few at a time, and returns what `check` makes of the answers, in order of the bodies.
+    /// Only answers that pass the check are remembered.
+    pub(super) fn ask_all<T: Send>(
+        &self,
+        bodies: &[Value],
+        check: impl Fn(usize, &Value) -> Result<T, JudgeFault> + Sync,
+    ) -> Result<Vec<(T, bool)>, JudgeFault> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<BTreeMap<usize, Checked<T>>> = Mutex::new(BTreeMap::new());
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(body) = bodies.get(at) else { break };
+                let result = self.ask(body).and_then(|reply| {
+                    let answer = check(at, &reply.body)?;
+                    if !reply.cached {
+                        self.remember(body, &reply.body);
+                    }
+                    Ok((answer, reply.cached))
+                });
+                let failed = result.is_err();
+                lock(&results).insert(at, result);
+                if failed {
+                    // nothing will be applied: the rest need not be asked
+                    next.store(bodies.len(), Ordering::Relaxed);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.link.in_flight.clamp(1, bodies.len().max(1)) {
+                scope.spawn(work);
+            }
+        });
+        let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        results.into_values().collect()
+    }
+
+    fn ask(&self, body: &Value) -> Result<Reply, JudgeFault> {
+        let text = body.to_string();
+        let name = cache_name(&self.link.url, &text);
+        if let Some(body) = self.recall(&name) {
+            return Ok(Reply { body, cached: true });
+        }
+        let mut attempt = 0;
+        loop {
+            match self.send(&text) {
+                Ok(body) => return Ok(Reply { body, cached: false }),
+                Err(Failure { wait: Some(wait), .. }) if attempt < self.link.retries && wait <= self.link.deadline => {
+                    std::thread::sleep(wait.max(Duration::from_millis(250 << attempt.min(4))));
+                    attempt += 1;
+                }
+                Err(failure) => return Err(JudgeFault::new(FaultKind::JudgeUnavailable, failure.detail)),
+            }
+        }
+    }
+
+    /// One attempt.
+    fn send(&self, text: &str) -> Result<Value, Failure> {
+        let mut request = self.agent.post(&self.link.url).header("Content-Type", "application/json");
+        if let Some(Key(key)) = &self.link.key {
+            request = request.header("Authorization", &format!("Bearer {key}"));
+        }
+        let mut response = request.send(text).map_err(|error| Failure {
+            wait: matches!(error, ureq::Error::Io(_) | ureq::Error::ConnectionFailed).then_some(Duration::ZERO),
+            detail: format!("the judge at {} did not answer: {error}", self.link.url),
+        })?;
+        let status = response.status().as_u16();
+        let wait = matches!(status, 408 | 429 | 500..=599).then(|| {
+            let header = response.headers().get("Retry-After").and_then(|value| value.to_str().ok());
+            Duration::from_secs(header.and_then(|seconds| seconds.trim().parse().ok()).unwrap_or(0))
+        });
+        let mut body = Vec::new();
+        let read = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut body);
+        if status != 200 {
+            let detail = format!("the judge at {} answered with status {status}{}", self.link.url, hint(status));
+            return Err(Failure { wait, detail });
+        }
+        let broken = |what: String| Failure { wait: None, detail: format!("the judge at {}: {what}", self.link.url) };
+        read.map_err(|error| broken(format!("its answer broke off: {error}")))?;
+        let body: Value = serde_json::from_slice(&body).map_err(|_| broken("its answer is not JSON".to_string()))?;
+        if body.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(broken("it answered 200 with an error document; is the URL right?".to_string()));
+        }
+        Ok(body)
+    }
+
+    fn recall(&self, name: &str) -> Option<Value> {
+        if let Some(body) = lock(&self.memory).get(name) {
+            return Some(body.clone());
+        }
+        let file = self.link.cache.as_ref()?.join(format!("{name}.json"));
+        serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    }
+
+    /// Remembers an answer. A cache that cannot be written is no reason to fail.
+    fn remember(&self, body: &Value, answer: &Value) {
+        let name = cache_name(&self.link.url, &body.to_string());
+        if let Some(dir) = &self.link.cache
+            && std::fs::create_dir_all(dir).is_ok()
+        {
+            let part = dir.join(format!("{name}.{}.part", std::process::id()));
+            if std::fs::write(&part, answer.to_string()).is_ok() {
+                let _ = std::fs::rename(&part, dir.join(format!("{name}.json")));
+            }
+        }
+        lock(&self.memory).insert(name, answer.clone());
+    }
+}
+
+/// SHA-256 of where and what was asked: URL, and the body with state, questions and model.
+fn cache_name(url: &str, body: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(url.as_bytes());
+    hash.update([0]);
+    hash.update(body.as_bytes());
+    crate::hex(&hash.finalize())
+}
+
+struct Failure {
+    /// Whether another attempt makes sense, and after how long.
+    wait: Option<Duration>,
+    detail: String,
+}
+
+fn hint(status: u16) -> &'static str {
+    match status {
+        400 => " (the model or the endpoint does not take this request)",
+        401 | 403 => " (key wrong or missing; keys are read from the environment)",
+        404 => " (the path does not exist; set the whole URL of the endpoint)",
+        _ => "",
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

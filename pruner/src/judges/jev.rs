@@ -1,0 +1,159 @@
+//! Jev, or any server that speaks the System One format: one request for all entries.
+//!
+//! Entries are split over several requests only where one would exceed the limit; each then brings the evidence of its
+//! own entries. An entry that does not fit by itself is not judged and stays. A malformed answer spoils the whole result:
+//! nothing is removed on it.
+
+use serde_json::{Map, Value, json};
+
+use crate::evidence::Evidence;
+use crate::history::Span;
+use crate::judge::{Answers, Asked, FaultKind, Judge, JudgeFault, Usage, Wording};
+use crate::judges::http::{Client, Link, tokens_at_most};
+use crate::question;
+
+/// The System One judge.
+#[derive(Debug)]
+pub struct Jev {
+    client: Client,
+}
+
+/// Where a service listens, what it calls the model, and where its key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Endpoint.
+    pub url: &'static str,
+    /// Model.
+    pub model: &'static str,
+    /// Environment variable of the key.
+    pub key_variable: &'static str,
+}
+
+/// The vendor's own service.
+pub const TYPESAFE: Service =
+    Service { url: "https://api.typesafe.ai/v1/systemone", model: "jev-latest", key_variable: "TYPESAFE_API_KEY" };
+
+/// The same model through OpenRouter. Its path is an alpha and may move.
+pub const OPENROUTER: Service = Service {
+    url: "https://openrouter.ai/api/alpha/decisions",
+    model: "typesafe/jev-1.13",
+    key_variable: "OPENROUTER_API_KEY",
+};
+
+impl Jev {
+    /// A judge over a link.
+    pub fn new(link: Link) -> Jev {
+        Jev { client: Client::new(link) }
+    }
+
+    fn body(&self, span: &Span<'_>, evidence: &Evidence<'_>, entries: &[Asked<'_>], from: usize) -> Value {
+        let questions: Map<String, Value> =
+            entries.iter().map(|entry| (entry.id.to_string(), question::noul(entry.id))).collect();
+        json!({
+            "model": self.client.link.model,
+            "state": question::state(span, evidence, entries, from),
+            "questions": questions,
+        })
+    }
+
+    /// Splits the entries into requests within the limit. A batch without a body holds one entry that fits nowhere.
+    fn batches(&self, span: &Span<'_>, evidence: &Evidence<'_>, entries: &[Asked<'_>]) -> Vec<Batch> {
+        let mut open = vec![(0, entries.len())];
+        let mut batches = Vec::new();
+        while let Some((from, to)) = open.pop() {
+            let body = self.body(span, evidence, &entries[from..to], from);
+            if tokens_at_most(&body.to_string()) <= self.client.link.limit_tokens {
+                batches.push(Batch { from, to, body: Some(body) });
+            } else if to - from == 1 {
+                batches.push(Batch { from, to, body: None });
+            } else {
+                let middle = from.midpoint(to);
+                open.push((middle, to));
+                open.push((from, middle));
+            }
+        }
+        batches
+    }
+}
+
+struct Batch {
+    from: usize,
+    to: usize,
+    body: Option<Value>,
+}
+
+impl Judge for Jev {
+    fn name(&self) -> &'static str {
+        "jev"
+    }
+
+    fn wording(&self) -> Wording {
+        question::wording()
+    }
+
+    fn judge(&self, span: &Span<'_>, entries: &[Asked<'_>]) -> Result<Answers, JudgeFault> {
+        let texts: Vec<&str> = entries.iter().map(|entry| entry.text).collect();
+        let evidence = Evidence::find(span, &texts);
+        let batches = self.batches(span, &evidence, entries);
+        let mut answers = Answers { scores: vec![None; entries.len()], ..Answers::default() };
+        let mut sent = Vec::new();
+        let mut bodies = Vec::new();
+        for batch in batches {
+            match batch.body {
+                Some(body) => {
+                    sent.push(batch.from..batch.to);
+                    bodies.push(body);
+                }
+                None => answers.source_not_shown += 1,
+            }
+        }
+        let replies = self.client.ask_all(&bodies, |at, reply| {
+            let scores = read(reply, &entries[sent[at].clone()])?;
+            Ok((scores, reply["model"].as_str().map(str::to_string), usage(reply)))
+        })?;
+        for (range, ((scores, model, usage), cached)) in sent.into_iter().zip(replies) {
+            answers.scores[range].copy_from_slice(&scores);
+            answers.model = answers.model.or(model);
+            if cached {
+                answers.cached += 1;
+            } else {
+                answers.requests += 1;
+                answers.usage.input_tokens += usage.input_tokens;
+                answers.usage.output_tokens += usage.output_tokens;
+            }
+        }
+        Ok(answers)
+    }
+}
+
+/// The scores of a reply, if it is whole: an object of answers that holds every asked id, each of the asked type (or
+/// without a type) and with a number in 0..=1.
+pub fn read(reply: &Value, entries: &[Asked<'_>]) -> Result<Vec<Option<f64>>, JudgeFault> {
+    let invalid = |detail: &str| JudgeFault::new(FaultKind::InvalidAnswer, detail);
+    let answers = reply.get("answers").ok_or_else(|| invalid("the judge's reply holds no `answers`"))?;
+    let answers = answers.as_object().ok_or_else(|| invalid("`answers` is no object"))?;
+    let read = |entry: &Asked<'_>| {
+        let id = entry.id;
+        let answer = answers
+            .get(id)
+            .filter(|answer| !answer.is_null())
+            .ok_or_else(|| JudgeFault::new(FaultKind::MissingAnswer, format!("the judge left {id} unanswered")))?;
+        let answer = answer.as_object().ok_or_else(|| invalid(&format!("the answer to {id} is no object")))?;
+        if let Some(kind) = answer.get("type")
+            && kind != "noul"
+        {
+            let detail = format!("the answer to {id} is of type {kind}, asked was \"noul\"");
+            return Err(JudgeFault::new(FaultKind::TypeMismatch, detail));
+        }
+        match answer.get("noul").and_then(Value::as_f64) {
+            Some(score) if (0.0..=1.0).contains(&score) => Ok(Some(score)),
+            _ => Err(invalid(&format!("the answer to {id} is no number between 0 and 1"))),
+        }
+    };
+    entries.iter().map(read).collect()
+}
+
+fn usage(reply: &Value) -> Usage {
+    let tokens = |key: &str| reply["usage"][key].as_u64().unwrap_or(0);
+    Usage { input_tokens: tokens("input_tokens"), output_tokens: tokens("output_tokens") }
+}

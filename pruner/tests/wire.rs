@@ -1,0 +1,254 @@
+//! The judges that ask a server, against a server on loopback: the recorded wire format, its faults, and what is sent.
+
+mod mock;
+
+use std::time::Duration;
+
+use foldline_pruner::account::{Account, Status};
+use foldline_pruner::history::{Span, Step};
+use foldline_pruner::judge::{FaultKind, Judge};
+use foldline_pruner::judges::http::{Key, Link};
+use foldline_pruner::judges::jev::Jev;
+use foldline_pruner::judges::logprobs::LogProbs;
+use foldline_pruner::prune::{Options, Tau, prune};
+use mock::{Mock, Reply};
+use serde_json::{Value, json};
+
+fn steps() -> Vec<Step> {
+    vec![Step { action: "look(password='hunter22')".into(), observation: "A is 1, B is 2, C is 3".into() }]
+}
+
+fn run(judge: &dyn Judge, summary: &str) -> (String, Account) {
+    let steps = steps();
+    let span = Span { task: Some("the task"), history: &steps, recent: &steps, previous: Some("- earlier") };
+    prune(summary, &span, judge, &Options::default())
+}
+
+fn answers(scores: &[(&str, f64)]) -> String {
+    let answers: serde_json::Map<String, Value> =
+        scores.iter().map(|(id, score)| ((*id).to_string(), json!({ "type": "noul", "noul": score }))).collect();
+    json!({ "model": "jev-1.13.0", "answers": answers, "usage": { "input_tokens": 214, "output_tokens": 12 } })
+        .to_string()
+}
+
+fn one_reply(body: &str) -> (Mock, Jev) {
+    let body = body.to_string();
+    let mock = Mock::start(move |_, _| Reply::ok(body.clone()));
+    let jev = Jev::new(Link::new(&mock.url, "jev-latest"));
+    (mock, jev)
+}
+
+/// The recorded case `sjc-01`, reply by reply.
+#[test]
+fn recorded_faults_delete_nothing() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/cases.jsonl");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        println!("no shared cases: not tested");
+        return;
+    };
+    let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut seen = 0;
+    for case in cases.filter(|case| case["kind"] == "sjc") {
+        let names: Vec<&str> =
+            case["input"]["entries"].as_array().unwrap().iter().map(|n| n.as_str().unwrap()).collect();
+        let summary: String = names.iter().map(|name| format!("- {name}\n")).collect();
+        for (at, response) in case["input"]["responses"].as_array().unwrap().iter().enumerate() {
+            let response = response.clone();
+            let mock = Mock::start(move |_, _| match response["http_status"].as_u64() {
+                Some(status) => Reply {
+                    status: u16::try_from(status).unwrap(),
+                    headers: vec![("Retry-After", response["retry_after_s"].to_string())],
+                    body: "{}".into(),
+                },
+                None => Reply::ok(response.to_string()),
+            });
+            let (pruned, account) = run(&Jev::new(Link::new(&mock.url, "m")), &summary);
+            let kept: String = case["expect"]["kept"][at]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|n| format!("- {}\n", n.as_str().unwrap()))
+                .collect();
+            assert_eq!(pruned, kept, "reply {at}");
+            assert_eq!(account.status.name(), case["expect"]["status"][at].as_str().unwrap(), "reply {at}");
+            seen += 1;
+        }
+        for tau in case["input"]["config_thresholds"].as_array().unwrap() {
+            assert!(Tau::new(tau.as_f64().unwrap()).is_err());
+        }
+    }
+    assert!(seen >= 7);
+}
+
+#[test]
+fn scores_decide_and_the_line_itself_stays() {
+    let (mock, jev) = one_reply(&answers(&[("e1", 0.9), ("e2", 0.1), ("e3", 0.5), ("other", 0.2)]));
+    let (pruned, account) = run(&jev, "## S\n- A\n- B\n- C\n");
+    assert_eq!(pruned, "## S\n- A\n- C\n");
+    assert_eq!(account.model.as_deref(), Some("jev-1.13.0"));
+    assert_eq!(account.requests, [1, 0]);
+    assert_eq!(account.usage.input_tokens, 214);
+    assert_eq!(account.counts.near_line, 1);
+    let unsupported = account.unsupported.unwrap();
+    assert_eq!((unsupported.entries, unsupported.share), (1, 1.0 / 3.0));
+    // asked again: from memory
+    assert_eq!(run(&jev, "## S\n- A\n- B\n- C\n").1.requests, [0, 1]);
+    assert_eq!(mock.requests().len(), 1);
+}
+
+#[test]
+fn what_is_sent_is_the_wire_format_without_secrets() {
+    let (mock, _) = one_reply(&answers(&[("e1", 0.9), ("e2", 0.9)]));
+    let mut link = Link::new(&mock.url, "typesafe/jev-1.13");
+    link.key = Some(Key::new("sk-or-0123456789abcdef"));
+    assert!(!format!("{link:?}").contains("0123456789"));
+    let (_, account) = run(&Jev::new(link), "## S\n- A\n- Authorization: Bearer abcd1234\n");
+    assert_eq!(account.status, Status::NothingToPrune);
+    let request = &mock.requests()[0];
+    assert!(request.head.to_lowercase().contains("authorization: bearer sk-or-0123456789abcdef"));
+    let body: Value = serde_json::from_str(&request.body).unwrap();
+    assert_eq!(body["model"], "typesafe/jev-1.13");
+    assert_eq!(body["state"]["task"], "the task");
+    assert_eq!(body["state"]["previous"], "- earlier");
+    assert_eq!(body["state"]["entries"]["e1"], "A");
+    assert_eq!(body["state"]["sections"]["e1"], "S");
+    assert_eq!(body["state"]["evidence"], json!(["A is 1, B is 2, C is 3"]));
+    let question = &body["questions"]["e1"];
+    assert_eq!(question["type"], "noul");
+    // one of the two services takes strings only
+    assert!(question["instructions"].is_string() && question["criteria"]["true"].is_string());
+    for secret in ["hunter22", "abcd1234"] {
+        assert!(!request.body.contains(secret), "{secret} was sent");
+    }
+}
+
+#[test]
+fn a_busy_server_is_asked_again_and_then_left_alone() {
+    let body = answers(&[("e1", 0.9), ("e2", 0.1)]);
+    let mock = Mock::start(
+        move |n, _| if n < 2 { Reply::status(if n == 0 { 503 } else { 429 }) } else { Reply::ok(body.clone()) },
+    );
+    assert_eq!(run(&Jev::new(Link::new(&mock.url, "m")), "- A\n- B\n").0, "- A\n");
+    assert_eq!(mock.requests().len(), 3);
+
+    let mock = Mock::start(|_, _| Reply::status(500));
+    let (pruned, account) = run(&Jev::new(Link::new(&mock.url, "m")), "- A\n- B\n");
+    assert_eq!((pruned.as_str(), account.status), ("- A\n- B\n", Status::Fault(FaultKind::JudgeUnavailable)));
+    assert_eq!(mock.requests().len(), 3);
+
+    for status in [400, 401, 404] {
+        let mock = Mock::start(move |_, _| Reply::status(status));
+        let (_, account) = run(&Jev::new(Link::new(&mock.url, "m")), "- A\n- B\n");
+        assert_eq!(account.status, Status::Fault(FaultKind::JudgeUnavailable));
+        assert!(account.reason.contains(&status.to_string()), "{}", account.reason);
+        assert_eq!(mock.requests().len(), 1);
+    }
+}
+
+#[test]
+fn a_server_that_asks_for_more_patience_than_there_is_is_not_waited_for() {
+    let mock =
+        Mock::start(|_, _| Reply { status: 429, headers: vec![("Retry-After", "3600".into())], body: "{}".into() });
+    let (_, account) = run(&Jev::new(Link::new(&mock.url, "m")), "- A\n- B\n");
+    assert_eq!(account.status, Status::Fault(FaultKind::JudgeUnavailable));
+    assert_eq!(mock.requests().len(), 1);
+}
+
+#[test]
+fn every_other_broken_reply_deletes_nothing() {
+    let nan = r#"{"answers": {"e1": {"noul": NaN}, "e2": {"noul": 0.1}}}"#;
+    for (reply, kind) in [
+        (r#"{"error": {"message": "no such route"}}"#, FaultKind::JudgeUnavailable),
+        ("not json", FaultKind::JudgeUnavailable),
+        (nan, FaultKind::JudgeUnavailable),
+        ("[]", FaultKind::InvalidAnswer),
+        (r#"{"answers": null}"#, FaultKind::InvalidAnswer),
+        (r#"{"answers": {"e1": {"noul": 0.9}, "e2": 0.1}}"#, FaultKind::InvalidAnswer),
+        (r#"{"answers": {"e1": {"noul": 0.9}, "e2": {"noul": "0.1"}}}"#, FaultKind::InvalidAnswer),
+        (r#"{"answers": {"e1": {"noul": 1.7}, "e2": {"noul": 0.1}}}"#, FaultKind::InvalidAnswer),
+        (r#"{"answers": {"e1": {"noul": 0.9}, "e2": null}}"#, FaultKind::MissingAnswer),
+        (r#"{"answers": {"__proto__": {"e2": {"noul": 0.1}}, "e1": {"noul": 0.9}}}"#, FaultKind::MissingAnswer),
+        (r#"{"answers": {"e1": {"type": "score", "noul": 0.9}, "e2": {"noul": 0.1}}}"#, FaultKind::TypeMismatch),
+    ] {
+        let (_mock, jev) = one_reply(reply);
+        let (pruned, account) = run(&jev, "- A\n- B\n");
+        assert_eq!(pruned, "- A\n- B\n", "{reply}");
+        assert_eq!(account.status, Status::Fault(kind), "{reply}");
+        assert!(!account.reason.is_empty());
+    }
+}
+
+#[test]
+fn nobody_at_home_and_a_slow_server() {
+    let mut link = Link::new("http://127.0.0.1:9/v1/systemone", "m");
+    link.retries = 0;
+    assert_eq!(run(&Jev::new(link), "- A\n- B\n").1.status, Status::Fault(FaultKind::JudgeUnavailable));
+
+    let mock = Mock::start(|_, _| {
+        std::thread::sleep(Duration::from_secs(5));
+        Reply::ok("{}")
+    });
+    let mut link = Link::new(&mock.url, "m");
+    link.deadline = Duration::from_millis(200);
+    assert_eq!(run(&Jev::new(link), "- A\n- B\n").1.status, Status::Fault(FaultKind::JudgeUnavailable));
+    assert_eq!(mock.requests().len(), 1);
+}
+
+#[test]
+fn too_much_for_one_request_is_split_by_entries() {
+    let mock = Mock::start(|_, request| {
+        let body: Value = serde_json::from_str(&request.body).expect("requests are JSON");
+        let ids: Vec<String> = body["questions"].as_object().expect("questions").keys().cloned().collect();
+        let scores: Vec<(&str, f64)> = ids.iter().map(|id| (id.as_str(), if id == "e7" { 0.1 } else { 0.9 })).collect();
+        Reply::ok(answers(&scores))
+    });
+    let mut link = Link::new(&mock.url, "m");
+    link.limit_tokens = 1_500;
+    let summary: String = (1..=12).map(|n| format!("- entry {n}\n")).chain(["- ".into(), "x ".repeat(9_000)]).collect();
+    let (pruned, account) = run(&Jev::new(link), &summary);
+    assert_eq!(pruned, summary.replace("- entry 7\n", ""));
+    assert!(account.requests[0] >= 3, "{:?}", account.requests);
+    // the last entry fits into no request: not judged, kept, counted
+    assert_eq!((account.counts.unanswered, account.counts.source_not_shown), (1, 1));
+    for request in mock.requests() {
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let [asked, shown] = [&body["questions"], &body["state"]["entries"]].map(|map| map.as_object().unwrap());
+        assert!(asked.keys().eq(shown.keys()));
+    }
+}
+
+#[test]
+fn answers_are_kept_between_runs() {
+    let dir = std::env::temp_dir().join(format!("foldline-prune-cache-{}", std::process::id()));
+    let (mock, _) = one_reply(&answers(&[("e1", 0.9), ("e2", 0.1)]));
+    let mut link = Link::new(&mock.url, "m");
+    link.cache = Some(dir.clone());
+    assert_eq!(run(&Jev::new(link.clone()), "- A\n- B\n").1.requests, [1, 0]);
+    assert_eq!(run(&Jev::new(link.clone()), "- A\n- B\n").1.requests, [0, 1]);
+    // another model, another question: asked again
+    link.model = "n".into();
+    assert_eq!(run(&Jev::new(link), "- A\n- B\n").1.requests, [1, 0]);
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn token_probabilities_are_asked_entry_by_entry() {
+    let mock = Mock::start(|_, request| {
+        let yes: f64 = if request.body.contains("`entries.e2`") { 0.2 } else { 0.9 };
+        let top = json!([{ "token": "yes", "logprob": yes.ln() }, { "token": " No", "logprob": (1.0 - yes).ln() }]);
+        Reply::ok(
+            json!({
+                "model": "small",
+                "choices": [{ "logprobs": { "content": [{ "token": "yes", "top_logprobs": top }] } }],
+                "usage": { "prompt_tokens": 10, "completion_tokens": 1 },
+            })
+            .to_string(),
+        )
+    });
+    let (pruned, account) = run(&LogProbs::new(Link::new(&mock.url, "small")), "- A\n- B\n- C\n");
+    assert_eq!(pruned, "- A\n- C\n");
+    assert_eq!((account.requests, account.usage.input_tokens), ([3, 0], 30));
+    assert!((account.entries[1].score.unwrap() - 0.2).abs() < 1e-12);
+    let body: Value = serde_json::from_str(&mock.requests()[0].body).unwrap();
+    assert_eq!((&body["logprobs"], &body["max_tokens"]), (&json!(true), &json!(1)));
+}
