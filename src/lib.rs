@@ -9,6 +9,8 @@ pub mod decision_log;
 #[cfg(feature = "study")]
 pub mod evaluate;
 pub mod files;
+#[cfg(feature = "study")]
+pub mod freeze;
 pub mod hook;
 #[cfg(feature = "import")]
 pub mod import;
@@ -17,6 +19,8 @@ pub mod lines;
 #[cfg(feature = "study")]
 pub mod progress;
 pub mod replay;
+#[cfg(feature = "study")]
+pub mod report;
 #[cfg(feature = "study")]
 pub mod results;
 #[cfg(feature = "serve")]

@@ -204,7 +204,7 @@ impl Delta {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// The label y = 1[d > 0], decided on integers.
+    /// The label y = `1[d > 0]`, decided on integers.
     pub fn is_positive(self) -> bool {
         self.numerator > 0
     }

@@ -284,7 +284,7 @@ impl Extractor {
     }
 
     /// H, the seventeen summaries (protocol section 2). `doc_calls` counts exact calls of the documentation app and
-    /// `session_calls` exact calls of session endpoints **[choice]**.
+    /// `session_calls` exact calls of session endpoints **\[choice\]**.
     fn summaries(&self, prefix: &Prefix) -> [f64; 17] {
         let n_exact = prefix.historical_exact.len() as f64;
         let apps: BTreeSet<&str> = prefix.historical_functions.iter().map(|function| app_of(function)).collect();
@@ -355,7 +355,7 @@ fn last_observation_chars(prefix: &Prefix) -> f64 {
 }
 
 /// Word tokens of a text: first maximal runs of characters that are alphabetic, numeric or `_`, then each run
-/// lower-cased **[choice]** (the other order would cut a dotted capital I in two).
+/// lower-cased **\[choice\]** (the other order would cut a dotted capital I in two).
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|run| !run.is_empty()).map(str::to_lowercase)
 }

@@ -203,7 +203,7 @@ impl Profile {
     /// What a function does; `None` when there is a map and the function is not in it (*unmapped*).
     ///
     /// Without a map, a read is an API whose name begins with `show_`, `search_`, `get_`, `read` or `list_` (the paper's
-    /// Appendix B), or with `download_` except `download_song`, or ends in `_exists` **[choice]**; this differs from the
+    /// Appendix B), or with `download_` except `download_song`, or ends in `_exists` **\[choice\]**; this differs from the
     /// real map on 2 of AppWorld's 457 endpoints.
     pub fn effect(&self, function: &str) -> Option<Effect> {
         if let Some(class) = self.shell.as_ref().and_then(|shell| shell.class_of(function)) {

@@ -4,14 +4,24 @@
 mod check;
 mod decide;
 #[cfg(feature = "study")]
+mod demo;
+#[cfg(feature = "study")]
 mod evaluate;
+#[cfg(feature = "study")]
+mod export;
 #[cfg(feature = "tables")]
 mod features;
+#[cfg(feature = "study")]
+mod fit;
 mod hook;
 #[cfg(feature = "import")]
 mod import;
 mod policy;
+#[cfg(feature = "prune")]
+mod prune;
 mod replay;
+#[cfg(feature = "study")]
+mod report;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "study")]
@@ -50,11 +60,19 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 enum Verb {
     #[cfg(feature = "study")]
+    Demo(demo::Args),
+    #[cfg(feature = "study")]
     Check(check::Args),
     #[cfg(feature = "study")]
     Evaluate(Box<evaluate::Args>),
+    #[cfg(feature = "study")]
+    Export(export::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
+    #[cfg(feature = "study")]
+    Fit(fit::Args),
+    #[cfg(feature = "study")]
+    Report(report::Args),
     Decide(decide::Args),
     Hook(hook::Args),
     Policy(policy::Args),
@@ -67,6 +85,8 @@ enum Verb {
     Import(import::Args),
     #[cfg(all(feature = "import", feature = "study"))]
     Survey(survey::Args),
+    #[cfg(feature = "prune")]
+    Prune(Box<prune::Args>),
 }
 
 /// Why a run ended without its result.
@@ -81,6 +101,14 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The same failure with the file it is about in front.
+    pub fn of_file(self, path: &std::path::Path) -> Failure {
+        match self {
+            Failure::Data(text) => Failure::Data(format!("{}: {text}", path.display())),
+            other => other,
+        }
+    }
+
     /// The exit code: 2 usage, 65 bad data, 1 anything else.
     pub fn code(&self) -> u8 {
         match self {
@@ -109,7 +137,11 @@ pub fn main() -> u8 {
             return error.print().map_or(1, |()| code);
         }
     };
-    match run(cli) {
+    #[cfg(feature = "study")]
+    let outcome = set_threads(&cli.global).and_then(|()| run(cli));
+    #[cfg(not(feature = "study"))]
+    let outcome = run(cli);
+    match outcome {
         Ok(()) => 0,
         Err(failure) => {
             say(&format!("error: {failure}"));
@@ -123,17 +155,32 @@ fn usage_code() -> u8 {
     if std::env::args_os().skip(1).any(|word| word == "hook") { 1 } else { 2 }
 }
 
+/// Runs a command line given in words, as the demo does.
+///
+/// # Errors
+/// Those of the verb; `Failure::Usage` for words that are no command line.
+#[cfg(feature = "study")]
+fn run_words(words: &[&str]) -> Result<(), Failure> {
+    run(Cli::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?)
+}
+
 fn run(cli: Cli) -> Result<(), Failure> {
     let global = &cli.global;
-    #[cfg(feature = "study")]
-    set_threads(global)?;
     match cli.verb {
+        #[cfg(feature = "study")]
+        Verb::Demo(args) => demo::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Evaluate(args) => evaluate::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Export(args) => export::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Fit(args) => fit::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Report(args) => report::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
         Verb::Policy(args) => policy::run(&args, global),
@@ -146,6 +193,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Import(args) => import::run(&args, global),
         #[cfg(all(feature = "import", feature = "study"))]
         Verb::Survey(args) => survey::run(&args, global),
+        #[cfg(feature = "prune")]
+        Verb::Prune(args) => prune::run(&args, global),
     }
 }
 

@@ -1,0 +1,459 @@
+//! The content of a report, free of any format: sections of sentences, tables and plots.
+//!
+//! Every format is a rendering of the same content, so no number can differ between them. A number is made by
+//! [`Source`] from a place in `results.json` and keeps that place, so that each one on a page can be traced.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+/// How a number is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// An integer with thousands separated by commas.
+    Count,
+    /// A fixed number of decimals.
+    Decimals(usize),
+    /// A fixed number of decimals and always a sign.
+    Signed(usize),
+    /// Four significant digits: thresholds and scores, whose scale is the trigger's own.
+    Significant,
+}
+
+/// A number as a reader sees it, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Number {
+    /// JSON pointer (RFC 6901) into `results.json`, or into `manifest.json` behind `manifest#`.
+    pub source: String,
+    /// The full value.
+    pub value: f64,
+    /// As printed, with a typographic minus.
+    pub text: String,
+}
+
+impl Number {
+    /// Prints a value.
+    pub fn new(source: String, value: f64, style: Style) -> Number {
+        Number { source, value, text: print(value, style) }
+    }
+}
+
+/// Prints a value; a negative zero and what rounds to it lose their minus.
+pub fn print(value: f64, style: Style) -> String {
+    let text = match style {
+        Style::Count => group_thousands(value),
+        Style::Decimals(decimals) => format!("{value:.decimals$}"),
+        Style::Signed(decimals) => format!("{value:+.decimals$}"),
+        Style::Significant => significant(value),
+    };
+    let zero = text.chars().all(|c| matches!(c, '0' | '.' | '-' | '+'));
+    let text = if zero { text.replace('-', if matches!(style, Style::Signed(_)) { "+" } else { "" }) } else { text };
+    text.replace('-', "\u{2212}")
+}
+
+fn group_thousands(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |rest| ("-", rest));
+    let mut out = sign.to_owned();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let magnitude = value.abs().log10().floor();
+    if !(-4.0..7.0).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    let decimals = (3.0 - magnitude).max(0.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// A run of a sentence or of a table's cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Piece {
+    /// Plain words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// Words that carry the weight of the sentence.
+    Strong {
+        /// The words.
+        text: String,
+    },
+    /// A name or a literal from the run: shown as it is, in the type of code.
+    Code {
+        /// The literal.
+        text: String,
+    },
+    /// A number.
+    Number(Number),
+    /// The interval of the number before it.
+    Interval {
+        /// Lower end.
+        lo: Number,
+        /// Upper end.
+        hi: Number,
+        /// What was resampled and how often, in words.
+        how: String,
+    },
+    /// A number that does not exist, and why.
+    Undefined {
+        /// The reason, in words.
+        reason: String,
+    },
+}
+
+/// A sentence, or what stands in a cell of a table.
+pub type Line = Vec<Piece>;
+
+/// Plain words.
+pub fn text(text: impl Into<String>) -> Piece {
+    Piece::Text { text: text.into() }
+}
+
+/// Words with weight.
+pub fn strong(text: impl Into<String>) -> Piece {
+    Piece::Strong { text: text.into() }
+}
+
+/// A literal.
+pub fn code(text: impl Into<String>) -> Piece {
+    Piece::Code { text: text.into() }
+}
+
+/// Joins parts of a sentence.
+pub fn join(parts: impl IntoIterator<Item = Line>) -> Line {
+    parts.into_iter().flatten().collect()
+}
+
+/// The words of a line without any mark-up.
+pub fn plain(line: &[Piece]) -> String {
+    line.iter()
+        .map(|piece| match piece {
+            Piece::Text { text } | Piece::Strong { text } | Piece::Code { text } => text.clone(),
+            Piece::Number(number) => number.text.clone(),
+            Piece::Interval { lo, hi, .. } => format!(" [{}, {}]", lo.text, hi.text),
+            Piece::Undefined { reason } => format!("\u{2013} ({reason})"),
+        })
+        .collect()
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Column {
+    /// The head.
+    pub head: String,
+    /// What the column means, for a tooltip and the notes; may be empty.
+    pub meaning: String,
+    /// Whether it holds numbers, which stand at the right.
+    pub numeric: bool,
+}
+
+/// A column of words.
+pub fn words(head: &str) -> Column {
+    Column { head: head.to_owned(), meaning: String::new(), numeric: false }
+}
+
+/// A column of numbers.
+pub fn numbers(head: &str, meaning: &str) -> Column {
+    Column { head: head.to_owned(), meaning: meaning.to_owned(), numeric: true }
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Row {
+    /// One line for each column.
+    pub cells: Vec<Line>,
+    /// Whether the row is one of those that the verdict speaks of.
+    pub marked: bool,
+    /// For heat tables: a shade from 0 to 8 for each cell, 4 in the middle; empty elsewhere.
+    pub shades: Vec<Option<u8>>,
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Table {
+    /// Its name in files and links.
+    pub id: String,
+    /// The caption.
+    pub title: String,
+    /// Columns; the first names the row.
+    pub columns: Vec<Column>,
+    /// Rows.
+    pub rows: Vec<Row>,
+    /// Notes below it.
+    pub notes: Vec<Line>,
+    /// Whether a page shows it closed at first.
+    pub folded: bool,
+}
+
+/// A plot, drawn.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plot {
+    /// Its name in files and links.
+    pub id: String,
+    /// What it shows, in words; also its text for screen readers.
+    pub title: String,
+    /// SVG for wide screens.
+    #[serde(skip)]
+    pub svg: String,
+    /// SVG for a file of its own, where it needs more than the page's, such as a legend.
+    #[serde(skip)]
+    pub alone: Option<String>,
+    /// SVG for narrow screens where it differs.
+    #[serde(skip)]
+    pub narrow: Option<String>,
+}
+
+/// A figure of one or more plots that share a legend.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Its plots, side by side where there is room.
+    pub plots: Vec<Plot>,
+    /// The series one can switch on and off; empty for a figure without a legend.
+    pub legend: Vec<LegendEntry>,
+    /// How to read it.
+    pub caption: Line,
+}
+
+/// One entry of a legend.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LegendEntry {
+    /// The name.
+    pub name: String,
+    /// Which series of the plots it is.
+    pub series: usize,
+    /// Colour and dash, a number from 0 to 7.
+    pub hue: usize,
+    /// Whether it is shown at first.
+    pub shown: bool,
+    /// A symbol that is always shown, such as the yardstick's diamond: it cannot be switched.
+    pub fixed: bool,
+}
+
+/// A part of a section.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "block", rename_all = "snake_case")]
+pub enum Block {
+    /// A paragraph.
+    Prose {
+        /// Its words.
+        line: Line,
+    },
+    /// An analysis that is absent, with its reason.
+    Absent {
+        /// The reason.
+        line: Line,
+    },
+    /// A list.
+    List {
+        /// Its items.
+        items: Vec<Line>,
+    },
+    /// Literal text with a title, closed at first.
+    Literal {
+        /// The title.
+        title: String,
+        /// The text.
+        text: String,
+        /// Whether a page shows it closed at first.
+        folded: bool,
+    },
+    /// A table.
+    Table(Table),
+    /// A figure.
+    Figure(Figure),
+}
+
+/// A section.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Section {
+    /// Its name in links.
+    pub id: String,
+    /// The heading.
+    pub title: String,
+    /// Its parts.
+    pub blocks: Vec<Block>,
+}
+
+/// What a verdict says, so that a page can show it by more than words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    /// Better than the comparison, the interval excludes zero.
+    Better,
+    /// No better: the interval includes zero.
+    Open,
+    /// Worse, the interval excludes zero.
+    Worse,
+    /// A warning or a condition under which the rest is read.
+    Note,
+}
+
+/// One verdict sentence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// What it says.
+    pub tone: Tone,
+    /// The sentence.
+    pub line: Line,
+}
+
+/// The content of one run's report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// `foldline.report/1`.
+    pub format: String,
+    /// Name of the run, which tells several runs on a page apart.
+    pub name: String,
+    /// What was judged, in one line.
+    pub subtitle: Line,
+    /// One arm only.
+    pub observational: bool,
+    /// The verdicts.
+    pub verdicts: Vec<Verdict>,
+    /// The sections, the first screen first.
+    pub sections: Vec<Section>,
+}
+
+impl Report {
+    /// Every table, in order.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
+    }
+
+    /// Every plot, in order.
+    pub fn plots(&self) -> impl Iterator<Item = &Plot> {
+        let figures = self.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+            Block::Figure(figure) => Some(&figure.plots),
+            _ => None,
+        });
+        figures.flatten()
+    }
+}
+
+/// Makes numbers from places of a JSON document.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    document: &'a Json,
+    prefix: &'static str,
+}
+
+impl<'a> Source<'a> {
+    /// Numbers of `results.json`.
+    pub fn results(document: &'a Json) -> Source<'a> {
+        Source { document, prefix: "" }
+    }
+
+    /// Numbers of `manifest.json`.
+    pub fn manifest(document: &'a Json) -> Source<'a> {
+        Source { document, prefix: "manifest#" }
+    }
+
+    fn at(&self, pointer: &str) -> Option<&'a Json> {
+        self.document.pointer(pointer)
+    }
+
+    /// The number at a place: a plain number, or the `value` of a statistic with its reason where it is undefined.
+    pub fn number(&self, pointer: &str, style: Style) -> Piece {
+        let make = |pointer: String, value: f64| Piece::Number(Number::new(pointer, value, style));
+        match self.at(pointer) {
+            Some(Json::Number(number)) => {
+                make(format!("{}{pointer}", self.prefix), number.as_f64().unwrap_or_default())
+            }
+            Some(Json::Object(statistic)) => {
+                for key in ["value", "number"] {
+                    if let Some(Json::Number(number)) = statistic.get(key) {
+                        return make(format!("{}{pointer}/{key}", self.prefix), number.as_f64().unwrap_or_default());
+                    }
+                }
+                let reason = statistic
+                    .get("reason")
+                    .and_then(|reason| serde_json::from_value::<foldline_frontiers::Reason>(reason.clone()).ok());
+                let words = reason.map_or_else(|| "not computed".to_owned(), |reason| reason.to_string());
+                Piece::Undefined { reason: words }
+            }
+            _ => Piece::Undefined { reason: "not computed".to_owned() },
+        }
+    }
+
+    /// A count.
+    pub fn count(&self, pointer: &str) -> Piece {
+        self.number(pointer, Style::Count)
+    }
+
+    /// A statistic followed by its interval: the one of `unit` (`task`, `stem`, `nested`) where it was computed.
+    pub fn estimate(&self, pointer: &str, unit: &str, style: Style) -> Line {
+        let mut line = vec![self.number(pointer, style)];
+        line.extend(self.interval(pointer, unit, style));
+        line
+    }
+
+    /// The interval of a statistic alone.
+    pub fn interval(&self, pointer: &str, unit: &str, style: Style) -> Option<Piece> {
+        let intervals = self.at(&format!("{pointer}/intervals"))?.as_array()?;
+        let index = intervals.iter().position(|interval| interval.get("unit").and_then(Json::as_str) == Some(unit))?;
+        let end = |end: &str| {
+            let place = format!("{pointer}/intervals/{index}/{end}");
+            let value = self.at(&place)?.as_f64()?;
+            Some(Number::new(format!("{}{place}", self.prefix), value, style))
+        };
+        let field = |name: &str| intervals[index].get(name).and_then(Json::as_u64).unwrap_or(0);
+        let mut how = format!("95% percentile interval, {unit}-clustered bootstrap, {} draws", field("draws"));
+        if field("dropped") > 0 {
+            how.push_str(&format!(", {} dropped as undefined", field("dropped")));
+        }
+        Some(Piece::Interval { lo: end("lo")?, hi: end("hi")?, how })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_print_as_people_expect() {
+        let cases = [
+            (1234567.0, Style::Count, "1,234,567"),
+            (590.0, Style::Count, "590"),
+            (0.20639, Style::Decimals(3), "0.206"),
+            (-0.0001, Style::Decimals(3), "0.000"),
+            (-0.0001, Style::Signed(3), "+0.000"),
+            (-0.0626, Style::Signed(3), "\u{2212}0.063"),
+            (0.05321, Style::Significant, "0.05321"),
+            (12345.6, Style::Significant, "12346"),
+            (0.5, Style::Significant, "0.5"),
+        ];
+        for (value, style, expected) in cases {
+            assert_eq!(print(value, style), expected);
+        }
+    }
+
+    #[test]
+    fn a_number_remembers_its_place_and_an_undefined_one_its_reason() {
+        let document = serde_json::json!({"a": {"value": 0.25, "intervals": [
+            {"lo": 0.2, "hi": 0.3, "level": 0.95, "unit": "task", "draws": 10, "dropped": 1, "seed": 1}]},
+            "b": {"value": null, "reason": "one_class"}});
+        let source = Source::results(&document);
+        let line = source.estimate("/a", "task", Style::Decimals(2));
+        assert_eq!(plain(&line), "0.25 [0.20, 0.30]");
+        assert!(matches!(&line[0], Piece::Number(number) if number.source == "/a/value"));
+        assert!(matches!(&line[1], Piece::Interval { how, .. } if how.contains("1 dropped")));
+        assert_eq!(plain(&[source.number("/b", Style::Count)]), "\u{2013} (all labels are equal)");
+        assert!(source.interval("/a", "stem", Style::Count).is_none());
+    }
+}

@@ -1,0 +1,119 @@
+//! The report of a run: a pure function of its folder.
+//!
+//! [`RunReport::read`] turns `results.json` and `manifest.json` into [`content`]; [`html`], [`markdown`] and [`csv`]
+//! render it, and [`files`] lays the outputs out. Nothing is computed here that is not in the results.
+
+pub mod content;
+pub mod csv;
+pub mod files;
+pub mod html;
+pub mod markdown;
+pub mod plot;
+pub mod reading;
+mod sections;
+pub mod verdicts;
+
+use crate::cmd::Failure;
+use crate::evaluate::run_folder::{Manifest, RunFolder};
+use crate::results::Results;
+use content::{Report, Source, Style, code, text};
+use foldline_frontiers::Threshold;
+use reading::Reading;
+use sections::Context;
+use serde_json::{Value as Json, json};
+use std::path::Path;
+
+/// The format of `report.json`.
+pub const FORMAT: &str = "foldline.report/1";
+
+/// One run, ready to be rendered.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// The content.
+    pub report: Report,
+    /// Every threshold of every trigger, for the page's tooltips.
+    pub frontiers: Json,
+    /// Whether plots bear the yardstick's diamond.
+    pub has_yardstick: bool,
+}
+
+impl RunReport {
+    /// Reads a run folder. A manifest that cannot be read is said on the page and is no failure.
+    ///
+    /// # Errors
+    /// `Failure::Data` when the folder holds no readable results.
+    pub fn read(path: &Path) -> Result<(RunReport, Results), Failure> {
+        let folder = RunFolder::open(path)?;
+        let results = folder.results()?;
+        let manifest = folder.manifest().ok();
+        let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        Ok((RunReport::of(&results, manifest.as_ref(), &name.unwrap_or_else(|| "run".to_owned()))?, results))
+    }
+
+    /// The report of results.
+    ///
+    /// # Errors
+    /// `Failure::Other` when they cannot be turned into JSON.
+    pub fn of(results: &Results, manifest: Option<&Manifest>, name: &str) -> Result<RunReport, Failure> {
+        let defect = |error: serde_json::Error| Failure::Other(format!("the results cannot be shown: {error}"));
+        let document = serde_json::to_value(results).map_err(defect)?;
+        let manifest_document = manifest.map(serde_json::to_value).transpose().map_err(defect)?.unwrap_or(Json::Null);
+        let reading = Reading::of(results);
+        let context = Context {
+            results,
+            source: Source::results(&document),
+            manifest,
+            manifest_source: Source::manifest(&manifest_document),
+            reading: &reading,
+        };
+        let source = &context.source;
+        let subtitle = vec![
+            source.count("/outcome/n"),
+            text(" boundaries, "),
+            source.count("/corpus/summary/tasks"),
+            text(" tasks; target "),
+            code(results.outcome.target.clone()),
+            text(", positive at "),
+            source.count("/outcome/positives"),
+            text(", mean "),
+            source.number("/outcome/mean", Style::Signed(3)),
+            text("; protocol "),
+            code(results.protocol.name.clone()),
+            text(", foldline "),
+            code(results.version.clone()),
+        ];
+        let report = Report {
+            format: FORMAT.to_owned(),
+            name: name.to_owned(),
+            subtitle,
+            observational: results.outcome.observational,
+            verdicts: verdicts::verdicts(results, &context.source, &reading),
+            sections: sections::sections(&context),
+        };
+        Ok(RunReport { report, frontiers: frontiers(results), has_yardstick: context.yardstick_mark(false).is_some() })
+    }
+}
+
+/// Thresholds, allowed boundaries, blocked positives and mass of every frontier, in columns; `o` is the operating point.
+fn frontiers(results: &Results) -> Json {
+    let series = results.cells.iter().map(|cell| {
+        let points = &cell.frontier;
+        let operating = points.iter().position(|point| point.threshold == cell.operating_point.threshold);
+        let threshold = |threshold: Threshold| match threshold {
+            Threshold::At(at) => content::print(at, Style::Significant),
+            Threshold::Never => "never".to_owned(),
+        };
+        json!({
+            "name": cell.name,
+            "o": operating.unwrap_or(points.len().saturating_sub(1)),
+            "t": points.iter().map(|point| threshold(point.threshold)).collect::<Vec<_>>(),
+            "a": points.iter().map(|point| point.allowed).collect::<Vec<_>>(),
+            "p": points.iter().map(|point| point.blocked_positives).collect::<Vec<_>>(),
+            "m": points
+                .iter()
+                .map(|point| point.mass.defined().map(|mass| (mass * 1e5).round() / 1e5))
+                .collect::<Vec<_>>(),
+        })
+    });
+    json!({ "n": results.outcome.n, "positives": results.outcome.positives, "series": series.collect::<Vec<_>>() })
+}

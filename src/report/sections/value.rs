@@ -1,0 +1,121 @@
+//! Beyond counting boundaries: burden mass, and the signed plug-in value.
+
+use super::Context;
+use super::overview::figure;
+use super::ranking::ends;
+use crate::report::content::{Block, Figure, Plot, Row, Section, Style, Table, code, numbers, plain, text, words};
+use crate::report::plot::forest::{ForestPlot, ForestRow};
+use foldline_frontiers::Unit;
+
+pub(super) fn mass(context: &Context<'_>) -> Section {
+    let prose = vec![
+        text(
+            "Counting boundaries treats a small harm like a large one. Here each boundary weighs as much as the burden it ",
+        ),
+        text("added: max(0, "),
+        code(context.results.outcome.target.clone()),
+        text("), "),
+        context.source.number("/outcome/mass", Style::Decimals(1)),
+        text(" steps in all. The thresholds are those chosen by count."),
+    ];
+    Section {
+        id: "mass".to_owned(),
+        title: "By burden mass".to_owned(),
+        blocks: vec![Block::Prose { line: prose }, Block::Figure(figure(context, true))],
+    }
+}
+
+pub(super) fn signed(context: &Context<'_>) -> Section {
+    let results = context.results;
+    let mut rows = Vec::new();
+    let mut table_rows = Vec::new();
+    for (index, cell) in results.cells.iter().enumerate() {
+        let at = format!("/cells/{index}/signed");
+        let style = Style::Signed(1);
+        let line = context.source.estimate(&format!("{at}/advantage"), "task", style);
+        if cell.signed.value.blocked > 0 {
+            rows.push(ForestRow {
+                label: cell.name.clone(),
+                heading: None,
+                point: cell.signed.advantage.point.defined(),
+                ends: ends(&cell.signed.advantage, Unit::Task),
+                thin: ends(&cell.signed.advantage, Unit::Nested),
+                numbers: plain(&line),
+                hue: if context.reading.shown.contains(&index) { context.hue(index).0 } else { 7 },
+                marked: context.reading.headline == Some(index),
+            });
+        }
+        let number = |name: &str, style: Style| vec![context.source.number(&format!("{at}/{name}"), style)];
+        table_rows.push(Row {
+            cells: vec![
+                vec![code(cell.name.clone())],
+                number("blocked", Style::Count),
+                context.source.estimate(&format!("{at}/v_interval"), "task", style),
+                number("s_plus", style),
+                number("s_minus", style),
+                number("negative", Style::Count),
+                number("e_rand", style),
+                line,
+                context.source.interval(&format!("{at}/advantage"), "nested", style).into_iter().collect(),
+                context.source.estimate(&format!("{at}/per_blocked"), "task", Style::Signed(3)),
+                context.source.estimate(&format!("{at}/positive_part_advantage"), "task", style),
+            ],
+            marked: context.reading.headline == Some(index),
+            shades: Vec::new(),
+        });
+    }
+    let mut blocks = vec![Block::Prose {
+        line: vec![text(
+            "A blocked boundary that compaction would have helped is a loss. V sums the signed target over what is blocked; \
+             V less its expectation under a random choice of as many boundaries is what the choice is worth, in burdened \
+             steps. The threshold is held fixed.",
+        )],
+    }];
+    if rows.is_empty() {
+        blocks.push(Block::Absent { line: vec![text("No trigger blocks anything at its operating point.")] });
+    } else {
+        let plot = ForestPlot {
+            label: "Signed value of the blocked boundaries less the random expectation, in burdened steps".to_owned(),
+            axis: "V less its random expectation, in burdened steps".to_owned(),
+            rows,
+            reference: (0.0, "random rule".to_owned()),
+            band: None,
+            bars: false,
+        };
+        blocks.push(Block::Figure(Figure {
+            plots: vec![Plot {
+                id: "signed-value".to_owned(),
+                title: plot.label.clone(),
+                svg: plot.wide(),
+                alone: None,
+                narrow: Some(plot.narrow()),
+            }],
+            legend: Vec::new(),
+            caption: vec![text(
+                "Thick: 95% task-clustered interval; thin: nested, with the rollouts of each boundary resampled too. \
+                 Triggers that block nothing are left out.",
+            )],
+        }));
+    }
+    blocks.push(Block::Table(Table {
+        id: "signed-value".to_owned(),
+        title: "Signed plug-in value at the operating point".to_owned(),
+        columns: vec![
+            words("Trigger"),
+            numbers("Blocked", "boundaries blocked"),
+            numbers("V", "sum of the target over the blocked boundaries"),
+            numbers("S+", "its positive part"),
+            numbers("S\u{2212}", "its negative part"),
+            numbers("Negative", "blocked boundaries that compaction helped"),
+            numbers("E random", "expectation of V when as many are blocked at random"),
+            numbers("V \u{2212} E", "95% task-clustered"),
+            numbers("Nested", "the same, rollouts resampled too"),
+            numbers("V / blocked", "per blocked boundary"),
+            numbers("Positive part", "V \u{2212} E with max(0, target)"),
+        ],
+        rows: table_rows,
+        notes: Vec::new(),
+        folded: true,
+    }));
+    Section { id: "value".to_owned(), title: "Signed value".to_owned(), blocks }
+}

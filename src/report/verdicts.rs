@@ -1,0 +1,262 @@
+//! Verdict sentences: what the numbers allow to be said, by fixed rules.
+//!
+//! An advantage is called one only where its 95% interval lies above zero; where the interval includes zero the
+//! sentence says "no better than the random rule", whatever the point. An observational run says so before anything
+//! else. Wherever a "best" is named, the sentence says how many it was chosen from.
+
+use super::content::{Line, Number, Piece, Source, Style, Tone, Verdict, code, join, strong, text};
+use super::reading::{Reading, cell_words, is_rule};
+use crate::results::{CellResult, Results};
+use foldline_frontiers::{Estimate, Unit};
+
+const SHARE: Style = Style::Decimals(3);
+const DIFFERENCE: Style = Style::Signed(3);
+
+/// How an interval of a difference lies to zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Entirely above.
+    Above,
+    /// Around it.
+    Around,
+    /// Entirely below.
+    Below,
+    /// There is no interval.
+    Unknown,
+}
+
+impl Side {
+    /// The side of the task-clustered interval. An end that is exactly zero does not exclude zero.
+    pub fn of(estimate: &Estimate) -> Side {
+        match estimate.interval(Unit::Task).and_then(|interval| interval.ends()) {
+            Some((lo, _)) if lo > 0.0 => Side::Above,
+            Some((_, hi)) if hi < 0.0 => Side::Below,
+            Some(_) => Side::Around,
+            None => Side::Unknown,
+        }
+    }
+
+    fn tone(self) -> Tone {
+        match self {
+            Side::Above => Tone::Better,
+            Side::Around => Tone::Open,
+            Side::Below => Tone::Worse,
+            Side::Unknown => Tone::Note,
+        }
+    }
+}
+
+/// The words for an advantage over the random rule.
+pub fn against_random(side: Side) -> &'static str {
+    match side {
+        Side::Above => "better than the random rule: the interval of the advantage lies above zero",
+        Side::Around => "no better than the random rule: the interval of the advantage includes zero",
+        Side::Below => "worse than the random rule: the interval of the advantage lies below zero",
+        Side::Unknown => "not comparable with the random rule: the advantage has no interval",
+    }
+}
+
+/// All verdicts, the most important first.
+pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    if results.outcome.observational {
+        verdicts.push(Verdict {
+            tone: Tone::Note,
+            line: vec![
+                strong("Observational. "),
+                text("This run has one arm only ("),
+                code(results.outcome.target.clone()),
+                text(
+                    "): every figure describes what happened after these boundaries, and none says what compaction \
+                     caused. \u{201c}Harmful\u{201d} below means that the target was positive.",
+                ),
+            ],
+        });
+    }
+    let Some(index) = reading.headline else {
+        verdicts.push(Verdict {
+            tone: Tone::Note,
+            line: vec![
+                strong("No trigger was judged. "),
+                text("What stood in the way is listed under \u{201c}Not computed\u{201d}."),
+            ],
+        });
+        return verdicts;
+    };
+    let cell = &results.cells[index];
+    let at = format!("/cells/{index}");
+    verdicts.push(by_count(cell, &at, source));
+    if cell.operating_point.blocked > 0 {
+        verdicts.push(by_mass(cell, &at, source, results.outcome.observational));
+        if !results.outcome.observational {
+            verdicts.push(by_value(cell, &at, source));
+        }
+    }
+    verdicts.extend(against_yardstick(results, cell, &at, source));
+    verdicts.extend(without_learning(results, source));
+    verdicts.push(multiplicity(results, cell, reading));
+    verdicts
+}
+
+fn by_count(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
+    let point = format!("{at}/operating_point");
+    if cell.operating_point.blocked == 0 {
+        return Verdict {
+            tone: Tone::Open,
+            line: vec![
+                code(cell.name.clone()),
+                strong(" blocks nothing"),
+                text(
+                    " at the operating point: no threshold keeps the share that must be retained and avoids anything.",
+                ),
+            ],
+        };
+    }
+    let side = Side::of(&cell.operating_point.advantage_count);
+    Verdict {
+        tone: side.tone(),
+        line: join([
+            vec![code(cell.name.clone()), text(" is "), strong(against_random(side)), text(". It avoids ")],
+            source.estimate(&format!("{point}/avoided"), "task", SHARE),
+            vec![
+                text(" of the harmful boundaries while retaining "),
+                source.number(&format!("{point}/retained"), SHARE),
+            ],
+            vec![text(" of the opportunities to compact; that is ")],
+            source.estimate(&format!("{point}/advantage_count"), "task", DIFFERENCE),
+            vec![text(" against a rule that blocks as many at random.")],
+        ]),
+    }
+}
+
+fn by_mass(cell: &CellResult, at: &str, source: &Source<'_>, observational: bool) -> Verdict {
+    let side = Side::of(&cell.operating_point.advantage_mass);
+    let point = format!("{at}/operating_point");
+    Verdict {
+        tone: side.tone(),
+        line: join([
+            vec![text("By burden mass it is "), strong(against_random(side)), text(" (")],
+            source.estimate(&format!("{point}/advantage_mass"), "task", DIFFERENCE),
+            vec![text("; it avoids ")],
+            source.estimate(&format!("{point}/mass"), "task", SHARE),
+            vec![text(if observational {
+                " of the burdened steps)."
+            } else {
+                " of the burdened steps that compaction added)."
+            })],
+        ]),
+    }
+}
+
+fn by_value(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
+    let side = Side::of(&cell.signed.advantage);
+    let words = match side {
+        Side::Above => "what it blocks is worth more than a random choice of as many",
+        Side::Around => "what it blocks is worth no more than a random choice of as many: the interval includes zero",
+        Side::Below => "what it blocks is worth less than a random choice of as many",
+        Side::Unknown => "the value of what it blocks has no interval",
+    };
+    Verdict {
+        tone: side.tone(),
+        line: join([
+            vec![text("Counting what compaction helped as well as what it harmed, "), strong(words), text(" (")],
+            source.estimate(&format!("{at}/signed/advantage"), "task", Style::Signed(1)),
+            vec![text(" burdened steps, of ")],
+            vec![source.number("/outcome/sum", Style::Decimals(1)), text(" in all).")],
+        ]),
+    }
+}
+
+fn against_yardstick(results: &Results, cell: &CellResult, at: &str, source: &Source<'_>) -> Option<Verdict> {
+    let yardstick = results.yardstick.as_ref()?;
+    let position = yardstick.triggers.iter().position(|trigger| trigger.cell == cell.name)?;
+    let row = yardstick.rows.iter().position(|row| row.subset == "all" && !row.mirrored)?;
+    let trigger = &yardstick.triggers[position];
+    let place = format!("/yardstick/triggers/{position}/comparison");
+    let side = Side::of(&trigger.comparison.same_label_difference);
+    let (tone, words) = match side {
+        Side::Above => (Tone::Worse, "the replicate leads"),
+        Side::Around => (Tone::Open, "neither leads: the interval includes zero"),
+        Side::Below => (Tone::Better, "the trigger leads"),
+        Side::Unknown => (Tone::Note, "the difference has no interval"),
+    };
+    Some(Verdict {
+        tone,
+        line: join([
+            vec![text("A replicate of the same boundary reaches AUROC ")],
+            source.estimate(&format!("/yardstick/rows/{row}/statistics/auroc"), "task", SHARE),
+            vec![text(", the trigger ")],
+            source.estimate(&format!("{at}/auroc"), "task", SHARE),
+            vec![text(": by the overlap rule it "), strong(reading_words(&trigger.reading))],
+            vec![text(". On the same half-sample labels "), strong(words), text(" (")],
+            source.estimate(&format!("{place}/same_label_difference"), "task", DIFFERENCE),
+            vec![text(" AUROC); the trigger recovers ")],
+            vec![source.number(&format!("{place}/share_recovered"), Style::Decimals(2))],
+            vec![text(" of the replicate\u{2019}s discrimination above chance.")],
+        ]),
+    })
+}
+
+/// The reading rule's sentence with a verb.
+fn reading_words(reading: &str) -> String {
+    if reading.starts_with("falls") { reading.to_owned() } else { format!("is {reading}") }
+}
+
+/// The rule without learning that has the largest advantage.
+fn without_learning(results: &Results, source: &Source<'_>) -> Option<Verdict> {
+    let rules: Vec<(usize, f64)> = results
+        .cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| is_rule(&cell.name) && cell.name != "rule/random" && cell.operating_point.blocked > 0)
+        .filter_map(|(index, cell)| Some((index, cell.operating_point.advantage_count.point.defined()?)))
+        .collect();
+    let &(index, _) = rules.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let cell = &results.cells[index];
+    let at = format!("/cells/{index}");
+    let side = Side::of(&cell.operating_point.advantage_count);
+    Some(Verdict {
+        tone: Tone::Note,
+        line: join([
+            vec![
+                text("Without any learning, "),
+                code(cell.name.clone()),
+                text(format!(" ({}) is ", cell_words(&cell.name))),
+            ],
+            vec![text(against_random(side)), text(" (")],
+            source.estimate(&format!("{at}/operating_point/advantage_count"), "task", DIFFERENCE),
+            vec![text(", AUROC ")],
+            source.estimate(&format!("{at}/auroc"), "task", SHARE),
+            vec![text("); "), code("foldline compare"), text(" gives its paired difference to a learned trigger.")],
+        ]),
+    })
+}
+
+fn multiplicity(results: &Results, cell: &CellResult, reading: &Reading) -> Verdict {
+    let derived =
+        |name: &str, value: usize| Piece::Number(Number::new(format!("derived#{name}"), value as f64, Style::Count));
+    let mut line: Line = vec![strong("Multiplicity. ")];
+    if reading.named_by_user {
+        line.extend([code(cell.name.clone()), text(" was named by the user. ")]);
+    } else if reading.chosen_from > 1 {
+        line.extend([
+            code(cell.name.clone()),
+            text(" is the best of "),
+            derived("chosen_from", reading.chosen_from),
+            text(" cells by mean AUROC over repetitions, and its intervals are not adjusted for that choice. "),
+        ]);
+    }
+    let fitted = results.cells.iter().filter(|cell| !is_rule(&cell.name));
+    let above =
+        |of: fn(&CellResult) -> &Estimate| fitted.clone().filter(|cell| Side::of(of(cell)) == Side::Above).count();
+    line.extend([
+        text("Of the "),
+        derived("fitted", fitted.clone().count()),
+        text(" triggers judged here, the interval of the advantage lies above zero for "),
+        derived("above_random_by_count", above(|cell| &cell.operating_point.advantage_count)),
+        text(" by count and for "),
+        derived("above_random_by_mass", above(|cell| &cell.operating_point.advantage_mass)),
+        text(" by mass; with many triggers some do so by chance."),
+    ]);
+    Verdict { tone: Tone::Note, line }
+}
