@@ -13,7 +13,6 @@ mod export;
 mod features;
 #[cfg(feature = "study")]
 mod fit;
-mod report;
 mod hook;
 #[cfg(feature = "import")]
 mod import;
@@ -21,6 +20,8 @@ mod policy;
 #[cfg(feature = "prune")]
 mod prune;
 mod replay;
+#[cfg(feature = "study")]
+mod report;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "study")]
@@ -70,6 +71,7 @@ enum Verb {
     Features(features::Args),
     #[cfg(feature = "study")]
     Fit(fit::Args),
+    #[cfg(feature = "study")]
     Report(report::Args),
     Decide(decide::Args),
     Hook(hook::Args),
@@ -158,6 +160,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Features(args) => features::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Fit(args) => fit::run(&args, global),
+        #[cfg(feature = "study")]
         Verb::Report(args) => report::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
