@@ -9,13 +9,13 @@ mod demo;
 mod evaluate;
 #[cfg(feature = "tables")]
 mod features;
-#[cfg(feature = "study")]
-mod report;
 mod hook;
 #[cfg(feature = "import")]
 mod import;
 mod policy;
 mod replay;
+#[cfg(feature = "study")]
+mod report;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "study")]

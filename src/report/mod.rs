@@ -46,8 +46,7 @@ impl RunReport {
         let folder = RunFolder::open(path)?;
         let results = folder.results()?;
         let manifest = folder.manifest().ok();
-        let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        Ok((RunReport::of(&results, manifest.as_ref(), &name.unwrap_or_else(|| "run".to_owned()))?, results))
+        Ok((RunReport::of(&results, manifest.as_ref(), &run_name(path))?, results))
     }
 
     /// The report of results.
@@ -91,6 +90,17 @@ impl RunReport {
             sections: sections::sections(&context),
         };
         Ok(RunReport { report, frontiers: frontiers(results), has_yardstick: context.yardstick_mark(false).is_some() })
+    }
+}
+
+/// The folder's name; for one that is only called "run" with its parent's.
+fn run_name(path: &Path) -> String {
+    let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    match (last(&full), full.parent().and_then(last)) {
+        (Some(name), Some(parent)) if name == "run" => format!("{parent}/{name}"),
+        (Some(name), _) => name,
+        (None, _) => "run".to_owned(),
     }
 }
 

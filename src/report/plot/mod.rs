@@ -36,7 +36,7 @@ pub fn standalone(svg: &str) -> String {
         style = style.replace(&format!("var({name})"), colour);
     }
     // what is switched off on the page is no part of the picture
-    let style = format!("<style>{style} .off{{display:none}} svg{{background:#fff}}</style>");
+    let style = format!("<style>{style} .off{{display:none}} svg.plot{{background:#fff}}</style>");
     match svg.find('>') {
         Some(end) => {
             format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}{style}{}\n", &svg[..=end], &svg[end + 1..])
