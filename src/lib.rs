@@ -9,6 +9,8 @@ pub mod decision_log;
 #[cfg(feature = "study")]
 pub mod evaluate;
 pub mod files;
+#[cfg(feature = "study")]
+pub mod freeze;
 pub mod hook;
 #[cfg(feature = "import")]
 pub mod import;

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 /// makes the difference (`sed -i`). The more specific entry decides; a command in no list is a write **[choice]**: what is
 /// unknown may change something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShellTable {
     /// Names of shell tools.
@@ -295,7 +296,7 @@ impl<'a> Scan<'a> {
         loop {
             let mut line = String::new();
             let mut ended = false;
-            while let Some(c) = self.rest.next() {
+            for c in self.rest.by_ref() {
                 if c == '\n' {
                     ended = true;
                     break;

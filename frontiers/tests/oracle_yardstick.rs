@@ -67,15 +67,15 @@ fn given_splits() {
     }
 }
 
-const MANY: u32 = 2_000;
+const MANY: u32 = 1_000;
 
 /// Mean within `tol_mean`, intervals within `tol`, percentiles where 200 splits can put them.
 ///
 /// The README allows `p5` and `p95` two tenths of `sd_over_splits`. That is 0.95 standard errors of the difference of two
 /// 95th percentiles over 200 normal values (sqrt(2 · 0.05 · 0.95 / 200) / 0.103 = 0.211 sd), and less for the shares
 /// retained, whose tail has gaps: ten seeds put the 95th percentile of `retained` (k = 3, first) anywhere from 0.847 to
-/// 0.906. So the expected percentile is compared with the law itself: it must lie between the quantiles of 2,000
-/// splits at five standard errors of a share of 5 % (in 200 and in 2,000 splits) to either side.
+/// 0.906. So the expected percentile is compared with the law itself: it must lie between the quantiles of 1,000
+/// splits at five standard errors of a share of 5 % (in 200 and in 1,000 splits) to either side.
 fn check(found: &OverSplits, many: &[Value], expected: &Json, what: &str) {
     let number = |key: &str| expected[key].as_f64().unwrap();
     close(found.mean.point.defined().unwrap(), number("mean"), number("tol_mean"), what);
@@ -113,7 +113,7 @@ fn random_splits() {
             let splits = SplitHalves::random(&oracle.burdens, target, &streams, count).unwrap();
             if mirror { splits.mirrored() } else { splits }
         };
-        // the first 200 of 2,000 splits are the 200 splits
+        // the first 200 of 1,000 splits are the 200 splits
         let (few, many) = (splits(200), splits(MANY));
         for (subset, include) in subsets(&oracle) {
             let found = yardstick(&few, &include, Retain::PAPER, &[(&draws, &oracle.tasks)]).unwrap();

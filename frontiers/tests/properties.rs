@@ -9,6 +9,7 @@ use foldline_frontiers::frontier::{Retain, Threshold, frontier, operating_point,
 use foldline_frontiers::nested::nested_bootstrap;
 use foldline_frontiers::ranking::{auroc, average_precision, spearman};
 use foldline_frontiers::splits::SplitHalves;
+use foldline_frontiers::yardstick::{against_replicate, yardstick};
 use foldline_frontiers::{Clusters, Folds, Streams, Unit};
 use proptest::prelude::*;
 
@@ -304,4 +305,60 @@ fn differences_are_paired() {
     let zero = difference(&a, &a, Statistic::Auroc, &draws).unwrap();
     assert_eq!(zero.ends(), Some((0.0, 0.0)));
     assert!(difference(&a, &b[..3], Statistic::Auroc, &draws).is_err());
+}
+
+/// No float is added in thread order: draws, nested draws and splits are the same on one thread and on four.
+#[test]
+fn results_do_not_depend_on_the_thread_count() {
+    let burdens: Vec<Burden> =
+        (0..40).map(|row| burden(&[row % 3, row % 2, 1], &[row % 4, 2, (row * 7) % 3])).collect();
+    let deltas: Vec<_> = burdens.iter().map(|burden| burden.delta(Target::PRIMARY).unwrap()).collect();
+    let d: Vec<f64> = deltas.iter().map(|delta| delta.value()).collect();
+    let mass: Vec<f64> = deltas.iter().map(|delta| delta.mass()).collect();
+    let y: Vec<bool> = deltas.iter().map(|delta| delta.is_positive()).collect();
+    let scores: Vec<f64> = (0..40).map(|row| f64::from((row * 11) % 13)).collect();
+    let clusters = Clusters::new(&(0..40).map(|row| format!("t{}", row % 9)).collect::<Vec<_>>());
+    let everything = || {
+        let streams = Streams::new(11);
+        let cell = Cell::new(&scores, &y, &mass, &d, &clusters, Retain::PAPER).unwrap();
+        let draws = Draws::new(&streams, Unit::Task, clusters.len(), 300);
+        let nested = nested_bootstrap(&[&cell], &burdens, Target::PRIMARY, &clusters, &streams, 100).unwrap();
+        let splits = SplitHalves::random(&burdens, Target::PRIMARY, &streams, 40).unwrap();
+        let yardstick = yardstick(&splits, &[true; 40], Retain::PAPER, &[(&draws, &clusters)]).unwrap();
+        let against = against_replicate(&splits, &scores, &y, &[(&draws, &clusters)]).unwrap();
+        (cell.replicates(&draws), nested.replicates, nested.positive_rate, yardstick, against)
+    };
+    let with_threads =
+        |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(everything);
+    assert_eq!(with_threads(1), with_threads(4));
+}
+
+/// Fewer draws are the first of more; other seeds and units draw otherwise.
+#[test]
+fn draws_are_nested_and_keyed() {
+    let of = |seed, unit, count| Draws::new(&Streams::new(seed), unit, 12, count);
+    let (few, many) = (of(1, Unit::Task, 20), of(1, Unit::Task, 50));
+    assert!((0..20).all(|draw| few.multiplicity(draw) == many.multiplicity(draw)));
+    assert_eq!((many.first(20).len(), many.first(99).len()), (20, 50));
+    for other in [of(2, Unit::Task, 20), of(1, Unit::Stem, 20)] {
+        assert!((0..20).any(|draw| few.multiplicity(draw) != other.multiplicity(draw)));
+    }
+    assert!(Draws::explicit(Unit::Task, 3, &[vec![0, 3, 1]]).is_err());
+    assert!(of(1, Unit::Task, 0).is_empty() && Draws::new(&Streams::new(1), Unit::Task, 0, 5).is_empty());
+}
+
+/// A boundary with one rollout in an arm cannot be split: it is left out, and counted in its subset.
+#[test]
+fn single_rollouts_are_left_out_and_counted() {
+    let mut burdens: Vec<Burden> = (0..12).map(|row| burden(&[row % 3, 1], &[row % 4, 2])).collect();
+    burdens[3] = burden(&[1], &[2, 3]);
+    burdens[7] = burden(&[1, 1], &[2]);
+    let splits = SplitHalves::random(&burdens, Target::PRIMARY, &Streams::new(1), 5).unwrap();
+    assert_eq!((splits.left_out(), splits.halves()[0].d_a.len()), (2, 10));
+    let first_half: Vec<bool> = (0..12).map(|row| row < 6).collect();
+    let found = yardstick(&splits, &first_half, Retain::PAPER, &[]).unwrap();
+    assert_eq!((found.n, found.left_out, found.splits), (5, 1, 5));
+    let only_single: Vec<bool> = (0..12).map(|row| row == 3).collect();
+    let message = yardstick(&splits, &only_single, Retain::PAPER, &[]).unwrap_err().to_string();
+    assert!(message.contains("two rollouts in each arm"), "{message}");
 }

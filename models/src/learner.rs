@@ -23,7 +23,7 @@ pub enum Learner {
     LogisticGd,
     /// `logistic`: L2 logistic regression (C = 1) at its optimum, columns standardised on the training rows.
     Logistic,
-    /// `logistic-raw`: the same without standardising **[choice]** (the protocol makes it switchable).
+    /// `logistic-raw`: the same without standardising **\[choice\]** (the protocol makes it switchable).
     LogisticRaw,
     /// `boosted`: histogram gradient boosting, log-loss.
     Boosted,

@@ -1,7 +1,7 @@
 //! `logistic`: L2 logistic regression at its optimum (protocol section 3).
 //!
-//! Minimises |w|^2 / 2 + C sum log-loss, the intercept free, by Newton's method ([`crate::newton`]) until the largest
-//! entry of the gradient is at most 1e-8. Columns are standardised on the training rows **[choice]**, or not. A column
+//! Minimises |w|^2 / 2 + C sum log-loss, the intercept free, by Newton's method until the largest
+//! entry of the gradient is at most 1e-8. Columns are standardised on the training rows **\[choice\]**, or not. A column
 //! that is constant on the training rows has weight 0: with a free intercept that is the optimum.
 
 use crate::learner::{Fit, Training};

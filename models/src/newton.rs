@@ -1,8 +1,7 @@
 //! Newton's method for L2 logistic regression.
 //!
-//! Few columns: the Hessian is factorised (Cholesky). Many: the Newton step w = Z^T beta is sought in the space of the
-//! rows, where beta solves (K + D^-1) beta + 1 b = rhs, sum beta = 0, with K = Z Z^T and D the weights of the
-//! log-loss; a conjugate gradient that stays on the constraint solves it, and neither Z nor K is ever made dense.
+//! Few columns: the Hessian is factorised (Cholesky). Many: conjugate gradients find the step, and neither the Hessian nor
+//! the 0/1 columns are ever made dense.
 
 use crate::logistic::LogisticSettings;
 use crate::model::sigmoid;
@@ -13,6 +12,8 @@ const FACTORISE_UP_TO: usize = 256;
 /// Smallest weight of a row in the Hessian, so that saturated rows do not divide by 0. It bends the step, not the
 /// optimum.
 const MIN_WEIGHT: f64 = 1e-12;
+/// Bound on the products with the Hessian that one step may take.
+const MOST_CONJUGATE_STEPS: usize = 2000;
 /// Give up when the gradient has not shrunk for so many steps: rounding is all that is left.
 const PATIENCE: usize = 25;
 
@@ -29,17 +30,16 @@ pub(crate) struct Optimum {
 struct Step {
     weights: Vec<f64>,
     intercept: f64,
-    /// Its image in the rows (many columns only): weights = Z^T rows.
-    rows: Vec<f64>,
 }
 
 pub(crate) fn minimise(design: &Design, y: &[f64], settings: &LogisticSettings) -> Optimum {
+    search(design, y, settings, design.n_columns() > FACTORISE_UP_TO)
+}
+
+/// Newton's method with line search; `conjugate` chooses how a step is found.
+fn search(design: &Design, y: &[f64], settings: &LogisticSettings, conjugate: bool) -> Optimum {
     let (n, p) = (design.n, design.n_columns());
-    let in_rows = p > FACTORISE_UP_TO;
-    let kernel_diagonal = if in_rows { kernel_diagonal(design) } else { Vec::new() };
     let (mut weights, mut intercept) = (vec![0.0; p], 0.0);
-    // weights = Z^T alpha
-    let mut alpha = vec![0.0; if in_rows { n } else { 0 }];
     let mut gradient = vec![0.0; p];
     let (mut f, mut residual, mut curvature) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     let (mut moved, mut tried) = (vec![0.0; n], vec![0.0; n]);
@@ -68,8 +68,8 @@ pub(crate) fn minimise(design: &Design, y: &[f64], settings: &LogisticSettings) 
             break;
         }
         polished = norm <= settings.tolerance;
-        let step = if in_rows {
-            conjugate_step(design, &kernel_diagonal, &alpha, &residual, &curvature, norm.min(0.1))
+        let step = if conjugate {
+            conjugate_step(design, &gradient, gradient_intercept, &curvature, norm.clamp(1e-3, 0.1))
         } else {
             match factorised_step(design, &gradient, gradient_intercept, &curvature) {
                 Some(step) => step,
@@ -90,7 +90,6 @@ pub(crate) fn minimise(design: &Design, y: &[f64], settings: &LogisticSettings) 
             t /= 2.0;
         }
         weights.iter_mut().zip(&step.weights).for_each(|(w, s)| *w += t * s);
-        alpha.iter_mut().zip(&step.rows).for_each(|(a, s)| *a += t * s);
         intercept += t * step.intercept;
         best.iterations = iteration + 1;
     }
@@ -154,7 +153,7 @@ fn factorised_step(design: &Design, gradient: &[f64], gradient_intercept: f64, c
         step[..i].iter_mut().zip(&hessian[i * size..]).for_each(|(s, h)| *s -= h * value);
     }
     let intercept = step.pop()?;
-    Some(Step { weights: step, intercept, rows: Vec::new() })
+    Some(Step { weights: step, intercept })
 }
 
 /// The lower triangle of the Hessian, row-major, the intercept last.
@@ -202,63 +201,104 @@ fn hessian(design: &Design, curvature: &[f64]) -> Vec<f64> {
     h
 }
 
-/// The diagonal of K = Z Z^T.
-fn kernel_diagonal(design: &Design) -> Vec<f64> {
-    let of_zero = |column: &crate::standard::Moments| (column.mean / column.sd).powi(2);
-    let zeros: f64 = design.sparse_columns.iter().map(of_zero).sum();
-    (0..design.n)
-        .map(|row| {
-            let dense = dot(design.dense_row(row), design.dense_row(row));
-            let ones = design.ones_row(row).iter().map(|&column| {
-                let column = &design.sparse_columns[column as usize];
-                ((1.0 - column.mean) / column.sd).powi(2) - of_zero(column)
-            });
-            dense + (zeros + ones.sum::<f64>()).max(0.0)
-        })
-        .collect()
-}
-
-/// The Newton step by conjugate gradients in the space of the rows, down to `tolerance` of the first residual.
+/// Solves H step = -gradient by conjugate gradients, scaled by H's diagonal, down to `tolerance` of the first residual.
+///
+/// Whenever it stops, the step goes downhill.
 fn conjugate_step(
     design: &Design,
-    kernel_diagonal: &[f64],
-    alpha: &[f64],
-    residual: &[f64],
+    gradient: &[f64],
+    gradient_intercept: f64,
     curvature: &[f64],
     tolerance: f64,
 ) -> Step {
-    let n = design.n;
-    let scale: Vec<f64> = kernel_diagonal.iter().zip(curvature).map(|(k, d)| 1.0 / (k + 1.0 / d)).collect();
-    let scale_sum: f64 = scale.iter().sum();
-    let mut r: Vec<f64> = (0..n).map(|row| -(alpha[row] + residual[row]) / curvature[row]).collect();
-    let mut intercept = dot(&r, &scale) / scale_sum;
-    let mut beta = vec![0.0; n];
-    let mut z: Vec<f64> = r.iter().zip(&scale).map(|(r, s)| (r - intercept) * s).collect();
-    let mut direction = z.clone();
-    let mut weights = vec![0.0; design.n_columns()];
-    let mut image = vec![0.0; n];
-    let mut rz = dot(&r, &z);
+    let p = design.n_columns();
+    let scale: Vec<f64> = hessian_diagonal(design, curvature).iter().map(|h| 1.0 / h).collect();
+    let mut r: Vec<f64> = gradient.iter().chain([&gradient_intercept]).map(|g| -g).collect();
+    let mut step = vec![0.0; p + 1];
+    let mut direction: Vec<f64> = r.iter().zip(&scale).map(|(r, s)| r * s).collect();
+    let mut image = vec![0.0; p + 1];
+    let mut rows = vec![0.0; design.n];
+    let mut rz = dot(&r, &direction);
     let enough = rz * tolerance * tolerance;
-    for _ in 0..2 * n + 20 {
-        if rz <= enough || rz <= f64::MIN_POSITIVE {
-            break;
-        }
-        design.backward(&direction, &mut weights);
-        design.forward(&weights, 0.0, &mut image);
-        image.iter_mut().zip(&direction).zip(curvature).for_each(|((image, direction), d)| *image += direction / d);
+    for _ in 0..MOST_CONJUGATE_STEPS {
+        design.forward(&direction[..p], direction[p], &mut rows);
+        rows.iter_mut().zip(curvature).for_each(|(row, d)| *row *= d);
+        design.backward(&rows, &mut image[..p]);
+        image.iter_mut().zip(&direction[..p]).for_each(|(image, direction)| *image += direction);
+        image[p] = rows.iter().sum();
         let a = rz / dot(&direction, &image);
         if !a.is_finite() {
             break;
         }
-        beta.iter_mut().zip(&direction).for_each(|(b, d)| *b += a * d);
+        step.iter_mut().zip(&direction).for_each(|(s, d)| *s += a * d);
         r.iter_mut().zip(&image).for_each(|(r, i)| *r -= a * i);
-        intercept = dot(&r, &scale) / scale_sum;
-        z.iter_mut().zip(&r).zip(&scale).for_each(|((z, r), s)| *z = (r - intercept) * s);
-        let next = dot(&r, &z);
+        let next: f64 = r.iter().zip(&scale).map(|(r, s)| r * r * s).sum();
+        if next <= enough {
+            break;
+        }
         let along = next / rz;
         rz = next;
-        direction.iter_mut().zip(&z).for_each(|(d, z)| *d = z + along * *d);
+        direction.iter_mut().zip(&r).zip(&scale).for_each(|((d, r), s)| *d = r * s + along * *d);
     }
-    design.backward(&beta, &mut weights);
-    Step { weights, intercept, rows: beta }
+    let intercept = step.pop().unwrap_or_default();
+    Step { weights: step, intercept }
+}
+
+/// The diagonal of the Hessian, the intercept's entry last.
+fn hessian_diagonal(design: &Design, curvature: &[f64]) -> Vec<f64> {
+    let dense = design.dense_columns.len();
+    let mut diagonal = vec![0.0; design.n_columns()];
+    let total: f64 = curvature.iter().sum();
+    for (row, &d) in curvature.iter().enumerate() {
+        diagonal.iter_mut().zip(design.dense_row(row)).for_each(|(h, z)| *h += d * z * z);
+        design.ones_row(row).iter().for_each(|&one| diagonal[dense + one as usize] += d);
+    }
+    for (h, column) in diagonal[dense..].iter_mut().zip(&design.sparse_columns) {
+        let (zero, one) = (-column.mean / column.sd, (1.0 - column.mean) / column.sd);
+        *h = *h * one * one + (total - *h).max(0.0) * zero * zero;
+    }
+    diagonal.iter_mut().for_each(|h| *h += 1.0);
+    diagonal.push(total);
+    diagonal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::{Learner, Training};
+    use foldline_features::{Row, Table};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn both_ways_to_a_step_lead_to_the_same_optimum(
+            rows in prop::collection::vec((prop::collection::vec(-9_i32..10, 3), any::<u64>(), any::<bool>()), 2..60),
+            spread in 0_i32..4, sparse in 0_u32..60, standardise in any::<bool>(),
+        ) {
+            let y: Vec<f64> = rows.iter().map(|row| f64::from(row.2)).collect();
+            prop_assume!(y.contains(&0.0) && y.contains(&1.0));
+            let scale = 10_f64.powi(spread - 1);
+            let rows = rows.into_iter().map(|(dense, bits, _)| Row {
+                dense: dense.into_iter().map(|value| f64::from(value) * scale).collect(),
+                ones: (0..sparse).filter(|bit| bits >> bit & 1 == 1).map(|bit| bit + 3).collect(),
+            });
+            let names = (0..3 + sparse).map(|column| column.to_string()).collect();
+            let table = Table::new(names, 3, rows.collect()).unwrap();
+            let all: Vec<u32> = (0..y.len() as u32).collect();
+            let design = Design::new(&Training::new(Learner::Logistic, &table, &all, &y).unwrap(), standardise);
+            let settings = LogisticSettings::default();
+            let (a, b) = (search(&design, &y, &settings, false), search(&design, &y, &settings, true));
+            for optimum in [&a, &b] {
+                prop_assert!(optimum.gradient <= settings.tolerance, "{:e}", optimum.gradient);
+                let gradient = gradient_norm(&design, &y, settings.c, &optimum.weights, optimum.intercept);
+                prop_assert!(gradient <= settings.tolerance, "{gradient:e}");
+                prop_assert!(optimum.iterations < 60, "{} steps", optimum.iterations);
+            }
+            for (a, b) in a.weights.iter().chain([&a.intercept]).zip(b.weights.iter().chain([&b.intercept])) {
+                prop_assert!((a - b).abs() < 1e-7, "{a} is not {b}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Gini trees of depth 1 and 2 (protocol section 3).
 //!
 //! Impurities are compared as exact integer fractions, so that a tie is a tie: lowest column index, then lowest
-//! threshold. At most 25 candidate thresholds a column and node, at the ranks of [`candidate_ranks`] **[choice]**.
+//! threshold. At most 25 candidate thresholds a column and node, at the ranks of [`candidate_ranks`] **\[choice\]**.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -121,7 +121,7 @@ fn describe_node(node: &Node, columns: &[String], depth: usize, text: &mut Strin
 
 /// The ranks (0-based, among `m` midpoints in ascending order) that are tried as thresholds.
 ///
-/// All of them up to 25; beyond, floor((2 j (m - 1) + 24) / 48) for j = 0..24 **[choice]**.
+/// All of them up to 25; beyond, floor((2 j (m - 1) + 24) / 48) for j = 0..24 **\[choice\]**.
 pub fn candidate_ranks(m: usize) -> Vec<usize> {
     if m <= MAX_CANDIDATES {
         return (0..m).collect();

@@ -173,3 +173,22 @@ fn frozen_policies_under_task_folds() {
         }
     }
 }
+
+#[test]
+fn raw_columns_converge_too_and_libraries_find_the_same_optimum() {
+    let Some(oracle) = oracle() else { return };
+    for representation in [Representation::H, Representation::R3] {
+        let (_, scores) = oracle.cross_fit(Learner::LogisticRaw, &oracle.table(representation), &oracle.stem[0]);
+        assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)));
+    }
+    let table = oracle.table(Representation::H);
+    let y = oracle.outcome(Learner::Logistic);
+    let training: Vec<u32> = (0..y.len() as u32).filter(|&row| oracle.stem[0][row as usize] != 0).collect();
+    let scores = |learner| fit(learner, &table, &training, &y).expect("fits").model.score_rows(&table, &training);
+    let ours = scores(Learner::Logistic);
+    for learner in [Learner::LinfaLogistic, Learner::SmartcoreLogistic] {
+        let worst = ours.iter().zip(scores(learner)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        println!("{learner}: largest difference {worst:e}");
+        assert!(worst < 1e-6, "{learner}: {worst:e}");
+    }
+}

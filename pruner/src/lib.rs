@@ -13,6 +13,7 @@ pub mod judges;
 pub mod prune;
 pub mod question;
 pub mod redact;
+pub mod report;
 mod words;
 
 /// Bytes as lower-case hexadecimal.

@@ -148,7 +148,7 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
         stem_is_folder: args.stem == Stem::Folder,
         redactor: redactor(args)?,
     };
-    if args.redact && matches!(kind, Kind::Trace) || args.redact && matches!(kind, Kind::Pair) {
+    if args.redact && matches!(kind, Kind::Trace | Kind::Pair) {
         return Err(Failure::Usage("--redact is for session logs; these releases are shared as they are".to_owned()));
     }
     let mut account = Account::default();

@@ -7,12 +7,18 @@ mod decide;
 mod demo;
 #[cfg(feature = "study")]
 mod evaluate;
+#[cfg(feature = "study")]
+mod export;
 #[cfg(feature = "tables")]
 mod features;
+#[cfg(feature = "study")]
+mod fit;
 mod hook;
 #[cfg(feature = "import")]
 mod import;
 mod policy;
+#[cfg(feature = "prune")]
+mod prune;
 mod replay;
 #[cfg(feature = "study")]
 mod report;
@@ -59,9 +65,12 @@ enum Verb {
     Check(check::Args),
     #[cfg(feature = "study")]
     Evaluate(Box<evaluate::Args>),
+    #[cfg(feature = "study")]
+    Export(export::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
     #[cfg(feature = "study")]
+    Fit(fit::Args),
     Report(report::Args),
     Decide(decide::Args),
     Hook(hook::Args),
@@ -75,6 +84,8 @@ enum Verb {
     Import(import::Args),
     #[cfg(all(feature = "import", feature = "study"))]
     Survey(survey::Args),
+    #[cfg(feature = "prune")]
+    Prune(Box<prune::Args>),
 }
 
 /// Why a run ended without its result.
@@ -142,9 +153,12 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Evaluate(args) => evaluate::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Export(args) => export::run(&args, global),
         #[cfg(feature = "tables")]
         Verb::Features(args) => features::run(&args, global),
         #[cfg(feature = "study")]
+        Verb::Fit(args) => fit::run(&args, global),
         Verb::Report(args) => report::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
@@ -158,6 +172,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Import(args) => import::run(&args, global),
         #[cfg(all(feature = "import", feature = "study"))]
         Verb::Survey(args) => survey::run(&args, global),
+        #[cfg(feature = "prune")]
+        Verb::Prune(args) => prune::run(&args, global),
     }
 }
 

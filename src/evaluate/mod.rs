@@ -23,9 +23,9 @@ use foldline_frontiers::bootstrap::Draws;
 use foldline_frontiers::cell::{Cell, Statistic, interval};
 use foldline_frontiers::nested::nested_bootstrap;
 use foldline_frontiers::ranking::average_scores;
-use foldline_frontiers::{Folds, Streams, Unit, Value};
+use foldline_frontiers::{Folds, Retain, Streams, Unit, Value};
 use judge::{Judges, Scored, refused};
-use protocol::{CellName, FoldPlan, Protocol, Scorer};
+use protocol::{CellName, FoldPlan, Protocol, Rule, Scorer};
 use run_folder::{OutcomeRecord, RunFolder, ScoreRecord};
 use scorers::{CellScores, Workshop};
 use sha2::{Digest, Sha256};
@@ -85,6 +85,8 @@ struct ScoredCell {
     group: usize,
     folds: Option<FoldPlan>,
     columns: usize,
+    /// Share that must stay allowed: the protocol's, or none for the rule that blocks everything.
+    retain: Retain,
     scores: CellScores,
 }
 
@@ -279,8 +281,15 @@ fn score_cells(
                     (scores, Some(group.folds), table.n_columns())
                 }
             };
+            // Global OFF has one operating point, (0, 1), and no share of opportunities to keep
+            let retain = match cell.0 {
+                Scorer::Rule(Rule::AlwaysBlock) => Retain::new(0, 1).map_err(refused)?,
+                _ => protocol.retain,
+            };
             match scores {
-                Ok(scores) => scored.push(ScoredCell { name: cell.to_string(), group: index, folds, columns, scores }),
+                Ok(scores) => {
+                    scored.push(ScoredCell { name: cell.to_string(), group: index, folds, columns, retain, scores });
+                }
                 Err(reason) => absent.push(Refused { analysis: format!("cell {cell} ({})", group.name), reason }),
             }
         }
@@ -294,7 +303,8 @@ fn score_cells(
             )));
         };
         let scores = CellScores { scores: vec![scores], models: Vec::new(), warnings: Vec::new() };
-        scored.push(ScoredCell { name: name.clone(), group: usize::MAX, folds: None, columns: 0, scores });
+        let retain = protocol.retain;
+        scored.push(ScoredCell { name: name.clone(), group: usize::MAX, folds: None, columns: 0, retain, scores });
     }
     Ok(scored)
 }
@@ -319,7 +329,7 @@ fn judge_cells(
         .iter()
         .map(|cell| {
             let averaged = average_scores(&cell.scores.scores).map_err(refused)?;
-            Cell::new(&averaged, &outcome.labels, &outcome.mass, &outcome.d, &cohort.tasks, protocol.retain)
+            Cell::new(&averaged, &outcome.labels, &outcome.mass, &outcome.d, &cohort.tasks, cell.retain)
                 .map_err(refused)
         })
         .collect::<Result<_, Failure>>()?;
@@ -336,7 +346,7 @@ fn judge_cells(
     let mut results = Vec::with_capacity(scored.len());
     for (cell, replicates) in scored.iter().zip(&nested.replicates) {
         let task = all_task.first(draws_of(cell) as usize);
-        let judges = Judges { task: &task, task_signed: &task_signed, stem: &stem, retain: protocol.retain };
+        let judges = Judges { task: &task, task_signed: &task_signed, stem: &stem, retain: cell.retain };
         let folds = cell.folds.map(|plan| workshop.folds(plan)).transpose().map_err(Failure::Data)?;
         let record = Scored {
             name: cell.name.clone(),

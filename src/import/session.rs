@@ -256,10 +256,10 @@ impl Builder {
             if let (None, Some(before)) = (compaction.tokens_before, split.checked_sub(1)) {
                 compaction.tokens_before = Some(requests[before].prompt + requests[before].output);
             }
-            if let (None, Some(after)) = (compaction.tokens_after, requests.get(split)) {
-                if after.after_compactions == index + 1 {
-                    compaction.tokens_after = Some(after.prompt);
-                }
+            if let (None, Some(after)) = (compaction.tokens_after, requests.get(split))
+                && after.after_compactions == index + 1
+            {
+                compaction.tokens_after = Some(after.prompt);
             }
         }
         self.session
@@ -286,7 +286,7 @@ impl Session {
             let estimates: Vec<u64> = match (steps.len(), growth) {
                 // one call takes the whole growth: its text needs no count
                 (1, Some(_)) => vec![1],
-                _ => steps.iter().map(|step| estimate(step)).collect(),
+                _ => steps.iter().map(estimate).collect(),
             };
             match growth {
                 Some(growth) => {

@@ -61,7 +61,7 @@ impl Default for HarmModel {
             base_spread: 1.9,
             base_task_spread: 0.3,
             shift: 1.2,
-            shift_spread: 1.0,
+            shift_spread: 1.06,
             shift_task_spread: 0.1,
             levelling: 0.54,
             short_history: 0.95,
@@ -226,12 +226,15 @@ impl Truth {
         }
     }
 
+    /// Expected union count of a PRE and of a POST rollout.
+    pub fn expected_counts(&self, horizon: Horizon, given: Given) -> [f64; 2] {
+        [0, 1].map(|arm: usize| self.mean_over(given, |laws| mean(&laws[arm].counts(horizon.k()))))
+    }
+
     /// Expected dU@k.
     pub fn expected_delta(&self, horizon: Horizon, given: Given) -> f64 {
-        self.mean_over(given, |laws| {
-            let [pre, post] = laws.map(|law| mean(&law.counts(horizon.k())));
-            post - pre
-        })
+        let [pre, post] = self.expected_counts(horizon, given);
+        post - pre
     }
 
     /// P(dU@k > 0) with this boundary's number of rollouts.

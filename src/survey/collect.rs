@@ -215,9 +215,10 @@ pub fn row(session: &Session, options: &Options) -> SessionRow {
     };
     let k = options.k;
     for (number, &at) in places.iter().enumerate() {
-        for again in at..session.steps.len().min(at + k) {
-            if repeats[again].is_some_and(|earlier| earlier < at) {
-                *row.refetched.entry(label(&session.steps[again], session.actions)).or_default() += 1;
+        let next = at..session.steps.len().min(at + k);
+        for (step, repeated) in session.steps[next.clone()].iter().zip(&repeats[next]) {
+            if repeated.is_some_and(|earlier| earlier < at) {
+                *row.refetched.entry(label(step, session.actions)).or_default() += 1;
             }
         }
         if at < k || at + k > session.steps.len() {

@@ -73,6 +73,8 @@ pub struct Group {
     pub first: Vec<Contrast>,
     /// Around later compactions.
     pub later: Vec<Contrast>,
+    /// Change around later compactions less change around first ones.
+    pub later_less_first: Vec<Difference>,
     /// At places of the same sessions without a compaction.
     pub elsewhere: Vec<Contrast>,
     /// Change around compactions less change elsewhere.
@@ -214,9 +216,10 @@ fn group(harness: &str, model: &str, rows: &[&SessionRow], streams: &Streams, dr
         tokens_before: tokens(&|compaction| compaction.tokens_before),
         tokens_after: tokens(&|compaction| compaction.tokens_after),
         all: contrasts(&around),
-        first: contrasts(&pairs_of(&|row| row.first)),
-        later: contrasts(&pairs_of(&|row| row.later)),
-        beyond_elsewhere: (0..3).map(|channel| difference(&around, &elsewhere, channel, &draws)).collect(),
+        later_less_first: differences(&later, &first),
+        first: contrasts(&first),
+        later: contrasts(&later),
+        beyond_elsewhere: differences(&around, &elsewhere),
         elsewhere: contrasts(&elsewhere),
     }
 }
@@ -258,7 +261,9 @@ fn contrast(pairs: &[Pairs], channel: usize, draws: &Draws) -> Contrast {
 }
 
 fn difference(around: &[Pairs], elsewhere: &[Pairs], channel: usize, draws: &Draws) -> Difference {
-    let sessions = around.iter().zip(elsewhere).filter(|(one, other)| one.n + other.n > 0).count() as u64;
+    // both sides must vary, or the interval would be that of one of them
+    let with = |pairs: &[Pairs]| pairs.iter().filter(|pairs| pairs.n > 0).count() as u64;
+    let sessions = with(around).min(with(elsewhere));
     let of = |draw: &dyn Fn(usize) -> u32| change(around, channel, draw).minus(change(elsewhere, channel, draw));
     let (lo, hi) = interval(sessions, draws, |draw| of(&|session| draw[session]));
     Difference { channel: CHANNELS[channel], difference: of(&|_| 1), lo, hi }

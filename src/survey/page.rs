@@ -24,8 +24,9 @@ pub fn page(survey: &Survey) -> Result<String, minijinja::Error> {
             sessions => contrast.sessions,
         }
     };
-    let difference = |difference: &Difference| {
+    let difference = |what: &str, difference: &Difference| {
         context! {
+            what,
             channel => difference.channel,
             change => change_text(difference.difference.defined(), difference.lo, difference.hi),
         }
@@ -42,13 +43,18 @@ pub fn page(survey: &Survey) -> Result<String, minijinja::Error> {
             ];
             let rows: Vec<_> =
                 rows.iter().flat_map(|(what, list)| list.iter().map(|one| contrast(what, one))).collect();
+            let differences: Vec<_> =
+                [("later less first", &group.later_less_first), ("beyond elsewhere", &group.beyond_elsewhere)]
+                    .iter()
+                    .flat_map(|(what, list)| list.iter().map(|one| difference(what, one)))
+                    .collect();
             context! {
                 name => name(group),
                 group => Value::from(Serde(group)),
                 blocked => share(group.blocked_steps, group.steps),
                 refetch => share(group.refetch_steps, group.steps),
                 contrasts => rows,
-                beyond => group.beyond_elsewhere.iter().map(difference).collect::<Vec<_>>(),
+                differences => differences,
             }
         })
         .collect();

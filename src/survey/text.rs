@@ -57,17 +57,23 @@ pub fn text(survey: &Survey) -> String {
             ("elsewhere", &group.elsewhere),
         ];
         for (what, contrasts) in rows {
+            if contrasts.iter().all(|contrast| contrast.n == 0) {
+                line(format!("  {what:12} none with {} steps on both sides", survey.k));
+                continue;
+            }
             for contrast in contrasts {
                 line(format!("  {what:12} {}", contrast_text(contrast)));
             }
         }
-        for difference in &group.beyond_elsewhere {
-            let value = difference.difference.defined();
-            line(format!(
-                "  beyond elsewhere, {:8} {}",
-                difference.channel,
-                change_text(value, difference.lo, difference.hi)
-            ));
+        for (what, differences) in
+            [("later less first", &group.later_less_first), ("beyond elsewhere", &group.beyond_elsewhere)]
+        {
+            for difference in differences {
+                if let Some(value) = difference.difference.defined() {
+                    let change = change_text(Some(value), difference.lo, difference.hi);
+                    line(format!("  {what}, {:8} {change}", difference.channel));
+                }
+            }
         }
         let notes = [
             (group.short, "compactions with fewer steps on one side have no contrast"),

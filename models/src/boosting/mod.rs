@@ -4,7 +4,7 @@
 //! What decides splits, as there: gradients and hessians are computed in f64 and rounded to f32, histograms are summed
 //! in f64, the larger sibling's histogram is the parent's minus the smaller one's, gain = G v - Gl vl - Gr vr with the
 //! root's v = 0, strict improvement, lowest column then lowest bin on ties. Never any early stopping, and no
-//! subsampling of the rows that choose the bins, which scikit-learn does above 200,000 rows **[choice]**.
+//! subsampling of the rows that choose the bins, which scikit-learn does above 200,000 rows **\[choice\]**.
 //!
 //! What differs is the way there: a bin's histogram cell is written only for bins above a column's first, whose sums
 //! follow from the node's totals, so that a 0/1 column costs its ones; and cuts that leave fewer than

@@ -94,9 +94,36 @@ pub struct Evidence {
     pub signed_value: Quantity,
     /// Share of the training rows that the final model blocks at this threshold; optimistic, and no estimate of merit.
     pub blocked_share_of_training_rows: f64,
-    /// AUROC of a replicate of the same boundary, where a run gave it.
+    /// What a run says of the same cell, where one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub yardstick: Option<Quantity>,
+    pub run: Option<RunEvidence>,
     /// One plain sentence.
     pub verdict: String,
+}
+
+/// The figures of an evaluation of the same cell on the same corpus and target. Its operating point is one of a frontier
+/// that pools several fold models: it describes the trigger, and is no deployable policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RunEvidence {
+    /// Unit, folds and repetitions, such as `stem:5x20`.
+    pub folds: String,
+    /// Base seed of the run.
+    pub seed: u64,
+    /// Held-out AUROC.
+    pub auroc: Quantity,
+    /// Share allowed at the operating point.
+    pub retained: Quantity,
+    /// Share of positives blocked there.
+    pub avoided: Quantity,
+    /// Avoided minus what a random rule that blocks as often would avoid.
+    pub advantage_count: Quantity,
+    /// The same by positive burden mass.
+    pub advantage_mass: Quantity,
+    /// Sum of the outcome over the blocked boundaries, minus its expectation under a random rule that blocks as often.
+    pub signed_value: Quantity,
+    /// AUROC of a replicate of the same boundary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yardstick: Option<Quantity>,
 }

@@ -173,7 +173,9 @@ impl Policy {
                     ("advantage by count", Some(&evidence.advantage_count)),
                     ("advantage by mass", Some(&evidence.advantage_mass)),
                     ("signed value", Some(&evidence.signed_value)),
-                    ("yardstick AUROC", evidence.yardstick.as_ref()),
+                    ("AUROC in the run", evidence.run.as_ref().map(|run| &run.auroc)),
+                    ("advantage in the run", evidence.run.as_ref().map(|run| &run.advantage_count)),
+                    ("yardstick AUROC", evidence.run.as_ref().and_then(|run| run.yardstick.as_ref())),
                 ];
                 for (name, quantity) in quantities {
                     if let Some(quantity) = quantity {

@@ -1,6 +1,6 @@
 //! ATIF: one trajectory a document, calls and their results within one step.
 
-use super::{Sink, file_stem};
+use super::{Sink, fallback_id};
 use crate::import::session::{Builder, Compaction, text_of};
 use crate::import::source::{FileError, LeftOut, Limits, read_document};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(super) fn read(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Si
     if !document["schema_version"].as_str().is_some_and(|version| version.starts_with("ATIF-v1")) {
         return Err(FileError::OtherKind("no schema_version ATIF-v1.x".to_owned()));
     }
-    trajectory(&document, &file_stem(path), 0, left_out, sink);
+    trajectory(&document, &fallback_id(path), 0, left_out, sink);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Claude Code: one JSON entry a line, a tree by `uuid` and `parentUuid`, one line per content block.
 
-use super::{Sink, file_stem, note_unknown};
+use super::{Sink, fallback_id, file_stem, note_unknown};
 use crate::import::session::{Builder, Compaction, text_of};
 use crate::import::source::{FileError, JsonLines, LeftOut, Limits};
 use serde::Deserialize;
@@ -71,7 +71,7 @@ struct CompactMetadata {
 }
 
 /// Bookkeeping lines that say nothing about the conversation.
-const BOOKKEEPING: [&str; 14] = [
+const BOOKKEEPING: [&str; 15] = [
     "last-prompt",
     "queue-operation",
     "cost-state",
@@ -86,6 +86,7 @@ const BOOKKEEPING: [&str; 14] = [
     "custom-title",
     "agent-name",
     "permission-mode",
+    "atis-latch",
 ];
 
 /// Reads one transcript. The path from the last entry to the root counts, over `logicalParentUuid` at a compaction;
@@ -121,7 +122,7 @@ pub(super) fn read(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Si
     let id = match (session, file_stem(path)) {
         (Some(session), stem) if is_subagent && !stem.is_empty() => format!("{session}/{stem}"),
         (Some(session), _) => session,
-        (None, stem) => stem,
+        (None, _) => fallback_id(path),
     };
     let mut builder = Builder::new("claude-code", id);
     builder.session().cwd = entries.iter().find_map(|line| line.cwd.clone());

@@ -1,6 +1,6 @@
 //! Codex: one JSON entry a line, linear; usage follows the calls it belongs to.
 
-use super::{Sink, file_stem, note_unknown};
+use super::{Sink, fallback_id, note_unknown};
 use crate::import::session::{Builder, Compaction, arguments_of, text_of};
 use crate::import::source::{FileError, JsonLines, LeftOut, Limits};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::path::Path;
 /// Reads one rollout file.
 pub(super) fn read(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Sink<'_>) -> Result<(), FileError> {
     let mut lines = JsonLines::open(path, limits)?;
-    let mut builder = Builder::new("codex", file_stem(path));
+    let mut builder = Builder::new("codex", fallback_id(path));
     let mut last_total = Value::Null;
     let mut has_meta = false;
     while let Some((_, entry)) = lines.next::<Value>(left_out) {

@@ -1,6 +1,6 @@
 //! Inspect: a log of samples, as one JSON document or as a zip archive (`.eval`) with one document a sample.
 
-use super::{Sink, file_stem};
+use super::{Sink, fallback_id};
 use crate::import::session::{Builder, Compaction, Step, arguments_of, text_of};
 use crate::import::source::{FileError, LeftOut, Limits, first_bytes, read_document};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) fn read(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Si
         return Err(FileError::OtherKind("no eval and samples".to_owned()));
     };
     for one in samples {
-        sink(sample(eval, one, &file_stem(path), left_out));
+        sink(sample(eval, one, &fallback_id(path), left_out));
     }
     Ok(())
 }
@@ -42,7 +42,7 @@ fn read_archive(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Sink<
     }
     for name in names {
         match member(&mut archive, &name, limits) {
-            Ok(one) => sink(sample(&eval, &one, &file_stem(path), left_out)),
+            Ok(one) => sink(sample(&eval, &one, &fallback_id(path), left_out)),
             Err(error) => left_out.add("damaged sample", 1, Some(format!("{}: {name}: {error}", path.display()))),
         }
     }

@@ -15,6 +15,7 @@ mod pi;
 use super::session::Session;
 use super::source::{FileError, LeftOut, Limits, first_bytes, has_extension};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::Path;
 
@@ -187,7 +188,14 @@ fn note_unknown(kind: &str, left_out: &mut LeftOut) {
     left_out.add(format!("entry of unknown type {kind:?}"), 1, None);
 }
 
-/// A file's name without its extension, for sessions that do not name themselves.
+/// The id of a session that does not name itself: the file's name with a hash of its path, since files in different folders
+/// may share a name and a path need not go into a corpus.
+fn fallback_id(path: &Path) -> String {
+    let hash = Sha256::digest(path.to_string_lossy().as_bytes());
+    format!("{}-{:02x}{:02x}{:02x}{:02x}", file_stem(path), hash[0], hash[1], hash[2], hash[3])
+}
+
+/// A file's name without its extension.
 fn file_stem(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! OpenAI chat message lists: a document with one list or one conversation, or one conversation a line.
 
-use super::{Sink, file_stem};
+use super::{Sink, fallback_id};
 use crate::import::session::{Builder, Compaction, Session, arguments_of, text_of};
 use crate::import::source::{FileError, JsonLines, LeftOut, Limits, has_extension, read_document};
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(super) fn read_conversations(
     left_out: &mut LeftOut,
     each: &mut dyn FnMut(&Value, String, &mut LeftOut),
 ) -> Result<(), FileError> {
-    let stem = file_stem(path);
+    let stem = fallback_id(path);
     if has_extension(path, &["jsonl", "ndjson"]) {
         let mut lines = JsonLines::open(path, limits)?;
         let mut loose: Vec<Value> = Vec::new();

@@ -1,6 +1,6 @@
 //! OpenHands SDK: a folder with one JSON event a file and `base_state.json` beside them, or the events as JSON lines.
 
-use super::{Sink, file_stem, note_unknown};
+use super::{Sink, fallback_id, note_unknown};
 use crate::import::session::{Builder, Compaction, arguments_of, text_of, unrecorded_arguments};
 use crate::import::source::{FileError, JsonLines, LeftOut, Limits, has_extension, read_document};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Reads one conversation.
 pub(super) fn read(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Sink<'_>) -> Result<(), FileError> {
     let mut reader = Reader {
-        builder: Builder::new("openhands", file_stem(path)),
+        builder: Builder::new("openhands", fallback_id(path)),
         usage: BTreeMap::new(),
         counted: BTreeSet::new(),
         asked: false,

@@ -1,6 +1,6 @@
 //! pi: one JSON entry a line, a tree by `id` and `parentId` in version 3, linear in version 1.
 
-use super::{Sink, file_stem, note_unknown};
+use super::{Sink, fallback_id, note_unknown};
 use crate::import::session::{Builder, Compaction, text_of};
 use crate::import::source::{FileError, JsonLines, LeftOut, Limits};
 use serde_json::Value;
@@ -25,7 +25,7 @@ enum Item {
 /// Reads one session: the path from the last entry back to the root; entries on other branches are left out and counted.
 pub(super) fn read(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Sink<'_>) -> Result<(), FileError> {
     let mut lines = JsonLines::open(path, limits)?;
-    let mut builder = Builder::new("pi", file_stem(path));
+    let mut builder = Builder::new("pi", fallback_id(path));
     let mut nodes: Vec<Node> = Vec::new();
     let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
     let mut has_header = false;

@@ -148,7 +148,8 @@ fn log_odds(form: &Form, atoms: &Atoms, sources: &Sources) -> f64 {
     let claims = found + absent + own + 0.3;
     let cue = |present: bool, weight: f64| if present { weight } else { 0.0 };
     weight::BASE
-        + weight::SUPPORTED * saturating(found + fields)
+        // a plan that names a function says nothing of what the function did
+        + weight::SUPPORTED * saturating(found + if form.plan { fields / 2.0 } else { fields })
         + weight::ABSENT * absent / claims
         + cue(absent >= 0.7 && found < 0.3, weight::ALL_ABSENT)
         + weight::OWN * own / claims

@@ -1,13 +1,10 @@
 //! Real AppWorld trajectories through the adapter: exactly the published would-be boundaries, and what redaction keeps.
-#![cfg(feature = "import")]
 
-mod import_support;
-
+use crate::support::{import, options, read, shared};
 use foldline::import::boundaries::Options;
 use foldline::import::formats::Format;
 use foldline::import::redact::Redactor;
 use foldline_features::{Boundary, Extractor, Profile, Representation};
-use import_support::{import, options, read, shared};
 use std::collections::BTreeMap;
 
 fn by_id(boundaries: Vec<Boundary>) -> BTreeMap<String, Boundary> {
@@ -82,7 +79,7 @@ fn redaction_keeps_the_features() {
     assert_eq!(plain.len(), redacted.len());
     let extractor = |all: &[Boundary]| {
         let prefixes = all.iter().map(|boundary| &boundary.prefix);
-        Extractor::fit(Representation::R1, Profile::appworld(), prefixes)
+        Extractor::for_cohort(Representation::R1, Profile::appworld(), prefixes)
     };
     let (one, other) = (extractor(&plain), extractor(&redacted));
     for (a, b) in plain.iter().zip(&redacted) {

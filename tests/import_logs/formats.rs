@@ -1,13 +1,10 @@
 //! Every importer against a sample whose contents were counted by hand.
-#![cfg(feature = "import")]
 
-mod import_support;
-
+use crate::support::{fixture, import, options, read, shared};
 use foldline::import::account::Account;
 use foldline::import::formats::{Format, detect};
 use foldline::import::session::TokenSource;
 use foldline_features::{Arm, Boundary, Burden, Profile, Target};
-use import_support::{fixture, import, options, read, shared};
 
 fn imported(format: Format, path: std::path::PathBuf) -> (Vec<Boundary>, Account) {
     let (bytes, account) = import(format, path, &options());

@@ -34,7 +34,7 @@ pub fn import(format: Format, path: impl Into<PathBuf>, options: &Options) -> (V
 pub fn read(bytes: Vec<u8>, profile: Profile) -> Vec<Boundary> {
     let options = ReadOptions { keep_steps: true, ..ReadOptions::new(profile) };
     let reader = Reader::new("import", Cursor::new(bytes), options).expect("readable");
-    reader.map(|boundary| boundary.unwrap_or_else(|error| panic!("{error}"))).collect()
+    reader.collect::<Result<_, _>>().expect("a corpus without a problem")
 }
 
 /// A committed fixture.
@@ -43,6 +43,7 @@ pub fn fixture(name: &str) -> PathBuf {
 }
 
 /// A file of the shared data, or `None` with a printed line where it is not there.
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
 pub fn shared(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data")).join(name);
     if path.exists() {

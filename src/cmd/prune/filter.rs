@@ -1,0 +1,236 @@
+//! One summary in, one summary out; or JSON requests, one a line.
+
+use super::steps::{read_steps, step_of};
+use super::{Failure, FilterArgs, Global, print, say};
+use crate::files::write_whole;
+use crate::input::read_text;
+use foldline_pruner::account::{Account, Fate, Status};
+use foldline_pruner::entries::Prose;
+use foldline_pruner::history::{Span, Step};
+use foldline_pruner::judge::Judge;
+use foldline_pruner::prune::{Options, Tau, prune};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, Read, Write};
+use std::path::Path;
+
+/// Bytes of a request line at most; a longer one is answered as invalid.
+const MAX_REQUEST: u64 = 256 << 20;
+
+/// Prunes the summary of the command line, or the requests on stdin.
+///
+/// # Errors
+/// `Failure::Data` for input that cannot be read; the summary is then on stdout as it came, if it could be read.
+pub fn run(args: &FilterArgs, global: &Global) -> Result<(), Failure> {
+    let judge = args.judge.judge();
+    let options = Options { tau: args.tau, prose: args.prose.into(), shadow: args.shadow };
+    match &args.summary {
+        Some(summary) => {
+            let bytes = read_bytes(summary)?;
+            // from here on the summary comes through, whatever else is wrong
+            let done = judge.and_then(|judge| file(args, &bytes, &*judge, &options, global));
+            if done.is_err() && !global.json {
+                print_bytes(&bytes)?;
+            }
+            done
+        }
+        None if args.stream => stream(&*judge?, &options),
+        None if global.json => request(&*judge?, &options),
+        None => Err(Failure::Usage(
+            "give --summary and --history; or --json with a request on stdin; or --stream with one request a line"
+                .to_owned(),
+        )),
+    }
+}
+
+fn file(args: &FilterArgs, bytes: &[u8], judge: &dyn Judge, options: &Options, global: &Global) -> Result<(), Failure> {
+    let history = args.history.as_deref().map(read_steps).transpose()?.unwrap_or_default();
+    let recent = args.recent.as_deref().map(read_steps).transpose()?.unwrap_or_default();
+    let previous = args.previous.as_deref().map(read_text).transpose()?;
+    let task = args.task.as_deref().map(text_or_file).transpose()?;
+    let span = Span { task: task.as_deref(), history: &history, recent: &recent, previous: previous.as_deref() };
+    let (summary, account) = match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            let (pruned, account) = prune(text, &span, judge, options);
+            (Some(pruned), account)
+        }
+        Err(error) => (None, Account::invalid_utf8(judge, options, error.valid_up_to())),
+    };
+    let document = |summary: Value| {
+        let mut value = serde_json::to_value(&account).map_err(|error| Failure::Other(error.to_string()))?;
+        if !summary.is_null() || global.json {
+            value["summary"] = summary;
+        }
+        Ok(format!("{value:#}\n"))
+    };
+    if let Some(path) = &args.account {
+        write_whole(path, document(Value::Null)?.as_bytes())
+            .map_err(|error| Failure::Other(format!("{}: cannot be written: {error}", path.display())))?;
+    }
+    if global.json {
+        print(&document(summary.map_or(Value::Null, Value::String))?)?;
+    } else {
+        print_bytes(summary.as_deref().map_or(bytes, str::as_bytes))?;
+        if args.account.is_none() {
+            for line in lines(&account) {
+                say(&line);
+            }
+        }
+    }
+    say(&format!("prune: {}: {}", account.status.name(), account.reason));
+    match account.status {
+        // the summary is out already; the code tells a script that this was no text
+        Status::InvalidUtf8 => Err(Failure::Data(account.reason)),
+        _ => Ok(()),
+    }
+}
+
+/// Scores for people, one entry a line.
+fn lines(account: &Account) -> Vec<String> {
+    let line = |verdict: &foldline_pruner::account::Verdict| {
+        let score = verdict.score.map_or("   -".to_owned(), |score| format!("{score:4.2}"));
+        let near = if verdict.near_line { "~" } else { " " };
+        let fate = match verdict.fate {
+            Fate::Dropped if account.shadow => "would drop",
+            Fate::Dropped => "dropped",
+            Fate::Kept => "kept",
+            Fate::Unanswered => "kept, no answer",
+            Fate::KeptForChild => "kept for its child",
+            Fate::NotApplied => "not applied",
+        };
+        let text: String =
+            verdict.text.chars().take(70).map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
+        format!("{score}{near} {fate:<18} {} {text}", verdict.id)
+    };
+    account.entries.iter().map(line).collect()
+}
+
+/// One request (see docs/prune.md).
+#[derive(Deserialize)]
+struct Request {
+    summary: String,
+    #[serde(default)]
+    history: Vec<Value>,
+    #[serde(default)]
+    recent: Vec<Value>,
+    previous: Option<String>,
+    task: Option<String>,
+    /// Names the conversation: its last committed summary is the next one's `previous`.
+    session: Option<String>,
+    tau: Option<f64>,
+    shadow: Option<bool>,
+}
+
+/// Committed summaries by session.
+type Memory = BTreeMap<String, String>;
+
+fn request(judge: &dyn Judge, options: &Options) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(MAX_REQUEST)
+        .read_to_end(&mut text)
+        .map_err(|error| Failure::Data(format!("standard input: cannot be read: {error}")))?;
+    let (answer, valid) = answer(&text, judge, options, &mut Memory::new());
+    print(&format!("{answer}\n"))?;
+    if valid { Ok(()) } else { Err(Failure::Data(answer["reason"].as_str().unwrap_or_default().to_owned())) }
+}
+
+/// Answers requests until stdin ends; a bad one gets an answer and is no reason to stop.
+fn stream(judge: &dyn Judge, options: &Options) -> Result<(), Failure> {
+    let mut memory = Memory::new();
+    let mut input = std::io::stdin().lock();
+    let cannot = |error: std::io::Error| Failure::Data(format!("standard input: cannot be read: {error}"));
+    loop {
+        let mut line = Vec::new();
+        if input.by_ref().take(MAX_REQUEST).read_until(b'\n', &mut line).map_err(cannot)? == 0 {
+            return Ok(());
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        print(&format!("{}\n", answer(&line, judge, options, &mut memory).0))?;
+    }
+}
+
+/// The answer to a request, and whether it was a valid one.
+fn answer(text: &[u8], judge: &dyn Judge, options: &Options, memory: &mut Memory) -> (Value, bool) {
+    let invalid = |reason: String, summary: Value| {
+        let answer = json!({ "status": "invalid_request", "reason": reason, "changed": false, "summary": summary });
+        (answer, false)
+    };
+    let request: Request = match serde_json::from_slice(text) {
+        Ok(request) => request,
+        Err(error) => {
+            // what can be given back is given back
+            let summary = serde_json::from_slice::<Value>(text).map_or(Value::Null, |value| value["summary"].clone());
+            return invalid(format!("the request is not what docs/prune.md says: {error}"), summary);
+        }
+    };
+    let same = Value::String(request.summary.clone());
+    let steps = |list: &[Value]| list.iter().map(step_of).collect::<Result<Vec<Step>, String>>();
+    let (history, recent) = match (steps(&request.history), steps(&request.recent)) {
+        (Ok(history), Ok(recent)) => (history, recent),
+        (Err(problem), _) | (_, Err(problem)) => return invalid(format!("history or recent: {problem}"), same),
+    };
+    let tau = match request.tau.map_or(Ok(options.tau), Tau::new) {
+        Ok(tau) => tau,
+        Err(error) => return invalid(error.to_string(), same),
+    };
+    let options = Options { tau, shadow: request.shadow.unwrap_or(options.shadow), ..*options };
+    let remembered = request.session.as_ref().and_then(|session| memory.get(session)).cloned();
+    let previous = request.previous.or(remembered);
+    let span =
+        Span { task: request.task.as_deref(), history: &history, recent: &recent, previous: previous.as_deref() };
+    let (summary, account) = prune(&request.summary, &span, judge, &options);
+    if let Some(session) = &request.session {
+        memory.insert(session.clone(), summary.clone());
+    }
+    let mut value = serde_json::to_value(&account).unwrap_or_else(|error| json!({ "reason": error.to_string() }));
+    value["summary"] = Value::String(summary);
+    if let Some(session) = request.session {
+        value["session"] = Value::String(session);
+    }
+    (value, true)
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let cannot = |error: std::io::Error| Failure::Data(format!("{}: cannot be read: {error}", path.display()));
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(cannot)?;
+        return Ok(bytes);
+    }
+    std::fs::read(path).map_err(cannot)
+}
+
+fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Other(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A task is short: it may be given as it is, or as a file.
+fn text_or_file(task: &str) -> Result<String, Failure> {
+    match task.strip_prefix('@') {
+        Some(path) => read_text(Path::new(path)),
+        // a text may be longer than any path, so the question is asked of short ones only
+        None if task.len() < 4_096 && Path::new(task).is_file() => read_text(Path::new(task)),
+        None => Ok(task.to_owned()),
+    }
+}
+
+impl From<super::ProseName> for Prose {
+    fn from(name: super::ProseName) -> Prose {
+        match name {
+            super::ProseName::Auto => Prose::Auto,
+            super::ProseName::Keep => Prose::Keep,
+            super::ProseName::Split => Prose::Split,
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The command line on good and bad input: exit codes, messages, and the same bytes whatever the number of threads.
+
+#![cfg(feature = "study")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+fn foldline(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_foldline")).current_dir(folder).args(args).output().expect("the binary runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A folder with a simulated cohort and its method map.
+fn cohort(boundaries: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let args = ["simulate", "--boundaries", boundaries, "--out", "cohort.jsonl", "--method-map", "functions.csv"];
+    let output = foldline(folder.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    folder
+}
+
+fn evaluate(folder: &Path, corpus: &str, more: &[&str]) -> Output {
+    let base = ["evaluate", corpus, "--methods", "functions.csv", "--protocol", "quick", "--draws", "50"];
+    foldline(folder, &[&base, more].concat())
+}
+
+/// Every file below a folder but the manifest, by name.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().is_some_and(|name| name != "manifest.json") {
+                files.push((path.strip_prefix(folder).unwrap().to_owned(), std::fs::read(&path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn the_same_bytes_whatever_the_threads() {
+    let folder = cohort("120");
+    for (threads, out) in [("1", "one"), ("2", "two"), ("2", "again")] {
+        let output = evaluate(folder.path(), "cohort.jsonl", &["--threads", threads, "--out", out]);
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    let one = contents(&folder.path().join("one"));
+    assert!(one.iter().any(|(path, _)| path.ends_with("results.json")) && one.len() > 10);
+    assert_eq!(one, contents(&folder.path().join("two")));
+    assert_eq!(one, contents(&folder.path().join("again")));
+    assert!(!folder.path().join("one/.stages").exists(), "resume records go on success");
+}
+
+#[test]
+fn a_stopped_run_goes_on() {
+    let folder = cohort("120");
+    let whole = evaluate(folder.path(), "cohort.jsonl", &["--out", "whole"]);
+    assert!(whole.status.success(), "{}", stderr(&whole));
+    // a folder that holds records and no results is a run that was stopped
+    let stages = folder.path().join("stopped/.stages");
+    std::fs::create_dir_all(&stages).unwrap();
+    std::fs::write(stages.join("half-written.json"), "{\"scores\": [[0.1").unwrap();
+    let resumed = evaluate(folder.path(), "cohort.jsonl", &["--out", "stopped"]);
+    assert!(resumed.status.success(), "{}", stderr(&resumed));
+    assert_eq!(contents(&folder.path().join("whole")), contents(&folder.path().join("stopped")));
+}
+
+/// A bad corpus and what the message must say; the exit code is 65 throughout.
+#[test]
+fn bad_corpora_are_refused_with_their_place() {
+    let folder = cohort("60");
+    let path = |name: &str| folder.path().join(name);
+    let good = std::fs::read_to_string(path("cohort.jsonl")).unwrap();
+    let first = good.lines().next().unwrap();
+    let mut cases: Vec<(&str, Vec<u8>, &[&str])> = vec![
+        ("nan.jsonl", first.replacen("\"prefix_steps\":", "\"prefix_steps\":NaN,\"x\":", 1).into_bytes(), &["line 1"]),
+        ("twice.jsonl", format!("{first}\n{first}\n").into_bytes(), &["line 2", "boundary_id", "duplicate"]),
+        ("future.jsonl", first.replacen("foldline.corpus/1", "foldline.corpus/9", 1).into_bytes(), &["line 1", "format"]),
+        ("cut.jsonl", good.as_bytes()[..good.len() - 40].to_vec(), &["line 60"]),
+        ("empty.jsonl", Vec::new(), &["holds no boundary"]),
+        ("binary.jsonl", vec![0xff, 0xfe, 0x00, 0x80], &["UTF-8"]),
+    ];
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(good.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    cases.push(("cut.jsonl.gz", packed[..packed.len() / 2].to_vec(), &["cut short"]));
+    let mut one_arm = String::new();
+    for line in good.lines() {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["rollouts"].as_array_mut().unwrap().retain(|rollout| rollout["arm"] == "post");
+        line.as_object_mut().unwrap().remove("deltas");
+        one_arm.push_str(&format!("{line}\n"));
+    }
+    cases.push(("one-arm.jsonl", one_arm.into_bytes(), &["dU@3", "--target post.U@3"]));
+    cases.push(("long.jsonl", vec![b'['; 200 << 20], &["line 1", "longer than"]));
+    for (name, bytes, expected) in cases {
+        std::fs::write(path(name), bytes).unwrap();
+        let output = evaluate(folder.path(), name, &["--out", "run"]);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(65), "{name}: {message}");
+        assert!(message.contains(name), "{name}: {message}");
+        for part in expected {
+            assert!(message.contains(part), "{name}: {part:?} is not in {message}");
+        }
+        assert!(!path("run/results.json").exists(), "{name}: nothing half-written");
+        std::fs::remove_file(path(name)).unwrap();
+    }
+    std::fs::create_dir(path("folder")).unwrap();
+    for name in ["folder", "absent.jsonl"] {
+        let output = evaluate(folder.path(), name, &["--out", "run"]);
+        assert_eq!(output.status.code(), Some(65), "{name}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn wrong_usage_and_outputs_that_cannot_be_written() {
+    let folder = cohort("60");
+    // (arguments, exit code, what the message must say)
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["evaluate", "cohort.jsonl"], 2, "--out"),
+        (&["evaluate", "cohort.jsonl", "--cells", "boosted/H9", "--out", "run"], 2, "R3"),
+        (&["evaluate", "cohort.jsonl", "--target", "dU@4", "--out", "run"], 2, "dU@3"),
+        (&["evaluate", "cohort.jsonl", "--retain", "1.5", "--out", "run"], 2, "share"),
+        (&["evaluate", "cohort.jsonl", "--protocol", "absent.toml", "--out", "run"], 65, "absent.toml"),
+        (&["evaluate", "cohort.jsonl", "--methods", "cohort.jsonl", "--out", "run"], 65, "function,method"),
+        (&["evaluate", "cohort.jsonl", "--methods", "functions.csv", "--protocol", "quick", "--draws", "9", "--out", "functions.csv/run"], 1, "functions.csv"),
+        (&["no-such-verb"], 2, "no-such-verb"),
+    ];
+    for (args, code, expected) in cases {
+        let output = foldline(folder.path(), args);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {message}");
+        assert!(message.contains(expected), "{args:?}: {expected:?} is not in {message}");
+    }
+    let help = foldline(folder.path(), &["evaluate", "--help"]);
+    assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).contains("Examples"));
+}
+
+/// Corpora that can answer little: what is undefined is null with a reason, the rest is computed, exit 0.
+#[test]
+fn poor_corpora_are_answered_as_far_as_they_go() {
+    let folder = cohort("60");
+    let good = std::fs::read_to_string(folder.path().join("cohort.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = good.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    type Change = fn(&mut serde_json::Value);
+    let cases: [(&str, Change); 4] = [
+        ("one-task", |line| {
+            line["task_id"] = "t_1".into();
+            line["stem"] = "t".into();
+        }),
+        ("few-stems", |line| {
+            let last = line["boundary_id"].as_str().unwrap().len() % 3;
+            line["stem"] = format!("s{last}").into();
+        }),
+        ("one-rollout", |line| {
+            let mut seen = Vec::new();
+            line["rollouts"].as_array_mut().unwrap().retain(|rollout| {
+                let new = !seen.contains(&rollout["arm"]);
+                seen.push(rollout["arm"].clone());
+                new
+            });
+            line.as_object_mut().unwrap().remove("deltas");
+        }),
+        ("no-burden", |line| {
+            for rollout in line["rollouts"].as_array_mut().unwrap() {
+                rollout["steps"] = serde_json::json!([]);
+            }
+            line.as_object_mut().unwrap().remove("deltas");
+        }),
+    ];
+    for (name, change) in cases {
+        let text: String = lines
+            .iter()
+            .map(|line| {
+                let mut line = line.clone();
+                change(&mut line);
+                format!("{line}\n")
+            })
+            .collect();
+        let file = format!("{name}.jsonl");
+        std::fs::write(folder.path().join(&file), text).unwrap();
+        let output = evaluate(folder.path(), &file, &["--out", name]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let results = std::fs::read_to_string(folder.path().join(name).join("results.json")).unwrap();
+        assert!(!results.contains("NaN") && !results.contains("inf"), "{name}");
+        let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+        let refused = results["refused"].as_array().unwrap();
+        match name {
+            "one-task" | "few-stems" => assert!(refused.iter().any(|r| r["reason"].as_str().unwrap().contains("folds"))),
+            "one-rollout" => assert!(refused.iter().any(|r| r["analysis"].as_str().unwrap().contains("yardstick"))),
+            _ => {
+                let auroc = &results["cells"][0]["auroc"];
+                assert!(auroc["value"].is_null() && auroc["reason"] == "one_class", "{auroc}");
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Importers: every format against counted samples, real trajectories against published boundaries, damaged logs.
+#![cfg(feature = "import")]
+
+mod appworld;
+mod bad_input;
+mod formats;
+mod support;

@@ -1,0 +1,262 @@
+//! `foldline prune` as a harness or a shell uses it.
+#![cfg(feature = "prune")]
+
+#[path = "../pruner/tests/mock/mod.rs"]
+mod mock;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use mock::{Mock, Reply};
+use serde_json::{Value, json};
+
+const HISTORY: &str = r#"{"action": "apis.venmo.search_users(query='Melissa')", "observation": "[{\"email\": \"mel.bailey@gmail.com\", \"friend\": true}]"}
+{"action": "apis.venmo.create_payment_request(user_email='mel.bailey@gmail.com', amount=28)", "observation": "{\"message\": \"Payment request sent.\", \"payment_request_id\": 6097}"}
+"#;
+
+const SUMMARY: &str = "## Facts\r\n- Created payment request 6097 for mel.bailey@gmail.com\r\n\r\n## Open TODOs\r\n- Ask the user whether anything else should be done\r\n- N/A";
+
+const PRUNED: &str = "## Facts\r\n- Created payment request 6097 for mel.bailey@gmail.com\r\n\r\n## Open TODOs\r\n";
+
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Dir {
+        let dir = std::env::temp_dir().join(format!("foldline-prune-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("the temporary folder is writable");
+        Dir(dir)
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes).expect("the temporary folder is writable");
+        path.display().to_string()
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn foldline(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_foldline"))
+        .arg("prune")
+        .args(args)
+        .env_remove("TYPESAFE_API_KEY")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary was built");
+    // a program that reads no input closes it: no failure
+    let _ = child.stdin.take().expect("it is piped").write_all(input);
+    child.wait_with_output().expect("the program ends")
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn stdout_is_exactly_the_summary() {
+    let dir = Dir::new("plain");
+    let (summary, history) = (dir.file("s.md", SUMMARY), dir.file("h.jsonl", HISTORY));
+    let output = foldline(&["--summary", &summary, "--history", &history], b"");
+    assert_eq!((code(&output), String::from_utf8_lossy(&output.stdout).as_ref()), (Some(0), PRUNED));
+    assert!(stderr(&output).contains("dropped"), "{}", stderr(&output));
+    // once more: nothing more goes
+    let pruned = dir.file("p.md", &output.stdout);
+    let again = foldline(&["--summary", &pruned, "--history", &history], b"");
+    assert_eq!(again.stdout, output.stdout);
+    assert!(stderr(&again).contains("nothing_to_prune"));
+    // from stdin
+    let piped = foldline(&["--summary", "-", "--history", &history], SUMMARY.as_bytes());
+    assert_eq!(piped.stdout, output.stdout);
+}
+
+#[test]
+fn a_shadow_prints_the_input_byte_for_byte() {
+    let dir = Dir::new("shadow");
+    let (summary, history) = (dir.file("s.md", SUMMARY), dir.file("h.jsonl", HISTORY));
+    let account = dir.0.join("a.json").display().to_string();
+    let output = foldline(&["--summary", &summary, "--history", &history, "--shadow", "--account", &account], b"");
+    assert_eq!(output.stdout, SUMMARY.as_bytes());
+    let account: Value = serde_json::from_slice(&std::fs::read(account).unwrap()).unwrap();
+    assert_eq!(
+        (&account["status"], &account["changed"], &account["shadow"]),
+        (&json!("ok"), &json!(false), &json!(true))
+    );
+    assert_eq!(account["counts"]["dropped"], 2);
+    assert_eq!(account["entries"][1]["section"], json!(["Open TODOs"]));
+}
+
+#[test]
+fn json_puts_everything_on_stdout_and_is_read_back_as_scores() {
+    let dir = Dir::new("json");
+    let (summary, history) = (dir.file("s.md", SUMMARY), dir.file("h.jsonl", HISTORY));
+    let output = foldline(&["--summary", &summary, "--history", &history, "--json"], b"");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["summary"], PRUNED);
+    assert_eq!(document["unsupported"]["entries"], 2);
+    let recorded = dir.file("scores.json", &output.stdout);
+    let replay =
+        foldline(&["--summary", &summary, "--history", &history, "--judge", "scores", "--scores", &recorded], b"");
+    assert_eq!(String::from_utf8_lossy(&replay.stdout), PRUNED);
+    // scores of another summary are not applied
+    let other = dir.file("o.md", SUMMARY.replace("6097", "6098"));
+    let replay =
+        foldline(&["--summary", &other, "--history", &history, "--judge", "scores", "--scores", &recorded], b"");
+    assert_eq!(replay.stdout, SUMMARY.replace("6097", "6098").as_bytes());
+    assert!(stderr(&replay).contains("scores_mismatch"));
+}
+
+#[test]
+fn plain_scores_as_list_and_map() {
+    let dir = Dir::new("scores");
+    let (summary, history) = (dir.file("s.md", "- a\n- b\n- c\n"), dir.file("h.jsonl", HISTORY));
+    for scores in ["[0.9, 0.1, null]", r#"{"e1": 0.5, "e2": 0.49}"#] {
+        let scores = dir.file("scores.json", scores);
+        let run = |tau: &str| {
+            let args = ["--summary", &summary, "--history", &history, "--judge", "scores", "--scores", &scores];
+            foldline(&[&args[..], &["--tau", tau]].concat(), b"")
+        };
+        assert_eq!(String::from_utf8_lossy(&run("0.5").stdout), "- a\n- c\n");
+        for tau in ["1.01", "-0.1", "NaN", "x"] {
+            assert_eq!(code(&run(tau)), Some(2), "{tau}");
+        }
+    }
+    let bad = dir.file("bad.json", "[1.5, 0, 0]");
+    let output = foldline(&["--summary", &summary, "--history", &history, "--judge", "scores", "--scores", &bad], b"");
+    assert_eq!((code(&output), output.stdout.as_slice()), (Some(65), b"- a\n- b\n- c\n".as_slice()));
+}
+
+#[test]
+fn bad_input_leaves_the_summary_as_it_was() {
+    let dir = Dir::new("bad");
+    let history = dir.file("h.jsonl", HISTORY);
+    let long = "- entry of a long summary\n".repeat(400_000);
+    let cases: [(&str, &[u8], i32, &str); 7] = [
+        ("empty", b"", 0, "empty_summary"),
+        ("blank", b" \n\t\n", 0, "empty_summary"),
+        ("headings only", b"# A\n## B\n\nC:\n", 0, "no_entries"),
+        ("no headings", b"I will look into it and then decide.", 0, "would_be_empty"),
+        ("10 MB", long.as_bytes(), 0, "summary_too_large"),
+        ("not UTF-8", b"# A\n- \xff\xfe\n- b\n", 65, "invalid_utf8"),
+        ("code only", b"```\n- a\n```\n", 0, "no_entries"),
+    ];
+    for (name, bytes, expected, status) in cases {
+        let summary = dir.file("s.md", bytes);
+        let output = foldline(&["--summary", &summary, "--history", &history], b"");
+        assert_eq!(code(&output), Some(expected), "{name}: {}", stderr(&output));
+        assert!(output.stdout == bytes, "{name}: changed");
+        assert!(stderr(&output).contains(status), "{name}: {}", stderr(&output));
+    }
+    let summary = dir.file("s.md", SUMMARY);
+    let silent = dir.file("silent.jsonl", "{\"action\": \"look()\", \"observation\": \"\"}\n");
+    let output = foldline(&["--summary", &summary, "--history", &silent], b"");
+    assert_eq!((code(&output), output.stdout.as_slice()), (Some(0), SUMMARY.as_bytes()));
+    assert!(stderr(&output).contains("no_source"));
+    // a history that cannot be read: an error, and still the summary
+    for broken in [dir.file("broken.jsonl", "{\"action\": 1}\nnot json\n"), "/nowhere/h.jsonl".to_string()] {
+        let output = foldline(&["--summary", &summary, "--history", &broken], b"");
+        assert_eq!((code(&output), output.stdout.as_slice()), (Some(65), SUMMARY.as_bytes()), "{broken}");
+    }
+}
+
+#[test]
+fn a_judge_that_is_down_or_has_no_key_leaves_the_summary_as_it_was() {
+    let dir = Dir::new("down");
+    let (summary, history) = (dir.file("s.md", SUMMARY), dir.file("h.jsonl", HISTORY));
+    let base = ["--summary", &summary, "--history", &history, "--judge", "jev"];
+    for extra in [vec!["--url", "http://127.0.0.1:9/v1/systemone", "--retries", "0"], vec![]] {
+        let output = foldline(&[&base[..], &extra].concat(), b"");
+        assert_eq!((code(&output), output.stdout.as_slice()), (Some(0), SUMMARY.as_bytes()));
+        assert!(stderr(&output).contains("judge_unavailable"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn jev_over_the_wire() {
+    let reply = json!({ "model": "jev-1.13.0", "answers": { "e1": { "noul": 0.9 }, "e2": { "noul": 0.2 }, "e3": { "noul": 0.1 } } });
+    let mock = Mock::start(move |_, _| Reply::ok(reply.to_string()));
+    let dir = Dir::new("jev");
+    let (summary, history) = (dir.file("s.md", SUMMARY), dir.file("h.jsonl", HISTORY));
+    let output = foldline(
+        &["--summary", &summary, "--history", &history, "--task", "Ask Melissa", "--judge", "jev", "--url", &mock.url],
+        b"",
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout), PRUNED);
+    let request = &mock.requests()[0];
+    let body: Value = serde_json::from_str(&request.body).unwrap();
+    assert_eq!(body["state"]["task"], "Ask Melissa");
+    // no key is sent to an address of one's own unless it is named
+    assert!(!request.head.to_lowercase().contains("authorization"));
+}
+
+#[test]
+fn requests_one_a_line_remember_the_committed_summary() {
+    let history: Vec<Value> = HISTORY.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = json!({ "session": "s", "summary": SUMMARY, "history": history });
+    // the second boundary's history is silent: its only source is what was committed before
+    let second = json!({ "session": "s", "summary": "- Created payment request 6097\n- Need to decide later\n",
+        "history": [{ "action": "x", "observation": "ok" }] });
+    let other = json!({ "session": "t", "summary": "- Created payment request 6097\n- Need to decide later\n",
+        "history": [{ "action": "x", "observation": "ok" }] });
+    let input = format!("{first}\n{second}\nnot json\n{other}\n{{\"summary\": \"- a\", \"history\": 3}}\n");
+    let output = foldline(&["--stream"], input.as_bytes());
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let answers: Vec<Value> =
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 5);
+    assert_eq!(answers[0]["summary"], PRUNED);
+    let score = |answer: &Value| answer["entries"][0]["score"].as_f64().unwrap();
+    assert!(score(&answers[1]) > 0.9 && score(&answers[3]) < 0.6, "{} {}", score(&answers[1]), score(&answers[3]));
+    assert_eq!(answers[2]["status"], "invalid_request");
+    assert_eq!((&answers[4]["status"], &answers[4]["summary"]), (&json!("invalid_request"), &json!("- a")));
+    // a single request
+    let output = foldline(&["--json"], first.to_string().as_bytes());
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["summary"], PRUNED);
+    assert_eq!(code(&foldline(&["--json"], b"{}")), Some(65));
+    assert_eq!(code(&foldline(&[], b"")), Some(2));
+}
+
+#[test]
+fn the_previous_summary_is_a_source_and_the_task_is_not() {
+    let dir = Dir::new("previous");
+    let summary = dir.file("s.md", "- Card 4471 belongs to Zoe Miller\n- Send 28 dollars to Melissa\n");
+    let history = dir.file("h.jsonl", "{\"action\": \"x\", \"observation\": \"ok\"}\n");
+    let previous = dir.file("p.md", "- Zoe Miller has card 4471\n");
+    let scores = |args: &[&str]| -> Vec<f64> {
+        let output = foldline(&[&["--summary", &summary, "--history", &history, "--json"], args].concat(), b"");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["entries"].as_array().unwrap().iter().map(|entry| entry["score"].as_f64().unwrap()).collect()
+    };
+    let [bare, with] = [scores(&[]), scores(&["--previous", &previous])];
+    assert!(bare[0] < 0.5 && with[0] > 0.5, "{bare:?} {with:?}");
+    let task = scores(&["--task", "Send 28 dollars to Melissa"]);
+    assert!(task[1] <= bare[1], "{bare:?} {task:?}");
+}
+
+#[test]
+fn a_corpus_gets_the_observables_of_its_summaries() {
+    let dir = Dir::new("annotate");
+    let prefix: Vec<Value> = HISTORY.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let with = json!({ "boundary_id": "b1", "summary": SUMMARY, "prefix": prefix });
+    let without = json!({ "boundary_id": "b2" });
+    let corpus = dir.file("c.jsonl", format!("{with}\n{without}\n"));
+    let out = dir.0.join("out.jsonl");
+    let output = foldline(&["annotate", &corpus, "--out", &out.display().to_string()], b"");
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let lines = std::fs::read_to_string(&out).unwrap();
+    let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["summary_entries"], &first["summary_unsupported"]), (&json!(3), &json!(2)));
+    assert_eq!(lines.lines().nth(1), Some(without.to_string().as_str()));
+    assert!(Path::new(&out).exists());
+}
