@@ -85,7 +85,11 @@ fn bad_corpora_are_refused_with_their_place() {
     let mut cases: Vec<(&str, Vec<u8>, &[&str])> = vec![
         ("nan.jsonl", first.replacen("\"prefix_steps\":", "\"prefix_steps\":NaN,\"x\":", 1).into_bytes(), &["line 1"]),
         ("twice.jsonl", format!("{first}\n{first}\n").into_bytes(), &["line 2", "boundary_id", "duplicate"]),
-        ("future.jsonl", first.replacen("foldline.corpus/1", "foldline.corpus/9", 1).into_bytes(), &["line 1", "format"]),
+        (
+            "future.jsonl",
+            first.replacen("foldline.corpus/1", "foldline.corpus/9", 1).into_bytes(),
+            &["line 1", "format"],
+        ),
         ("cut.jsonl", good.as_bytes()[..good.len() - 40].to_vec(), &["line 60"]),
         ("empty.jsonl", Vec::new(), &["holds no boundary"]),
         ("binary.jsonl", vec![0xff, 0xfe, 0x00, 0x80], &["UTF-8"]),
@@ -133,7 +137,22 @@ fn wrong_usage_and_outputs_that_cannot_be_written() {
         (&["evaluate", "cohort.jsonl", "--retain", "1.5", "--out", "run"], 2, "share"),
         (&["evaluate", "cohort.jsonl", "--protocol", "absent.toml", "--out", "run"], 65, "absent.toml"),
         (&["evaluate", "cohort.jsonl", "--methods", "cohort.jsonl", "--out", "run"], 65, "function,method"),
-        (&["evaluate", "cohort.jsonl", "--methods", "functions.csv", "--protocol", "quick", "--draws", "9", "--out", "functions.csv/run"], 1, "functions.csv"),
+        (
+            &[
+                "evaluate",
+                "cohort.jsonl",
+                "--methods",
+                "functions.csv",
+                "--protocol",
+                "quick",
+                "--draws",
+                "9",
+                "--out",
+                "functions.csv/run",
+            ],
+            1,
+            "functions.csv",
+        ),
         (&["no-such-verb"], 2, "no-such-verb"),
     ];
     for (args, code, expected) in cases {
@@ -196,7 +215,9 @@ fn poor_corpora_are_answered_as_far_as_they_go() {
         let results: serde_json::Value = serde_json::from_str(&results).unwrap();
         let refused = results["refused"].as_array().unwrap();
         match name {
-            "one-task" | "few-stems" => assert!(refused.iter().any(|r| r["reason"].as_str().unwrap().contains("folds"))),
+            "one-task" | "few-stems" => {
+                assert!(refused.iter().any(|r| r["reason"].as_str().unwrap().contains("folds")))
+            }
             "one-rollout" => assert!(refused.iter().any(|r| r["analysis"].as_str().unwrap().contains("yardstick"))),
             _ => {
                 let auroc = &results["cells"][0]["auroc"];

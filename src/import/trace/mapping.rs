@@ -241,4 +241,3 @@ pub(super) fn at_path<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     };
     at_path(inner, rest)
 }
-

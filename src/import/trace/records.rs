@@ -113,4 +113,3 @@ fn csv_rows(text: &str) -> Vec<Vec<String>> {
     }
     rows
 }
-

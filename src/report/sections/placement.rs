@@ -39,7 +39,7 @@ pub(super) fn section(context: &Context<'_>) -> Section {
 fn label_words(label: &str) -> String {
     match label {
         "original" => "any write".to_owned(),
-        "post_hoc" => "substantive write (post hoc)".to_owned(),
+        "post_hoc" => "substantive write".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -98,7 +98,7 @@ fn forest(context: &Context<'_>, placement: &PlacementResult) -> Figure {
         legend: Vec::new(),
         caption: vec![text(
             "95% task-clustered intervals. Controlled: the slope of the label beside ln(1 + prefix steps), a \
-             first-compaction flag and task indicators.",
+             first-compaction flag and task indicators. The label \u{201c}substantive write\u{201d} is post hoc.",
         )],
     }
 }
