@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// The frozen policy
     policy: PathBuf,
+    /// Requests from a file instead of standard input
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
     /// Tell the host to obey; without it answers are for the record (shadow mode)
     #[arg(long)]
     enforce: bool,
@@ -44,10 +47,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let mut log = open_log(args.log.as_deref())?;
     let mode = if args.enforce { Mode::Enforce } else { Mode::Shadow };
-    let mut stdin = std::io::stdin().lock();
+    let mut requests: Box<dyn BufRead> = match &args.input {
+        None => Box::new(std::io::stdin().lock()),
+        Some(path) => match std::fs::File::open(path) {
+            Ok(file) => Box::new(std::io::BufReader::new(file)),
+            Err(error) => return Err(Failure::Data(format!("{}: cannot be read: {error}", path.display()))),
+        },
+    };
     let mut stdout = std::io::stdout().lock();
     let other = |what: &str, error: std::io::Error| Failure::Other(format!("{what}: {error}"));
-    while let Some(line) = next_request(&mut stdin).map_err(|error| other("cannot read standard input", error))? {
+    while let Some(line) = next_request(&mut requests).map_err(|error| other("cannot read the requests", error))? {
         let (request, decided) = answer(policy.as_ref().map_err(ToString::to_string), &line, mode, args.explain);
         let written = writeln!(stdout, "{}", decided.answer.to_json()).and_then(|()| stdout.flush());
         if let Some(log) = &mut log {

@@ -1,26 +1,16 @@
 //! `foldline demo`: the main job on a simulated cohort, from a corpus to a judged trigger and a frozen policy.
 
-use super::evaluate::write_run;
-use super::{Failure, Global, print, say};
-use crate::clock::Stopwatch;
-use crate::evaluate::protocol::Protocol;
-use crate::evaluate::run_folder::{Manifest, RunFolder};
-use crate::evaluate::{Plan, evaluate};
-use crate::files::{stream_whole, write_whole};
-use crate::input::open;
-use crate::progress::Progress;
-use crate::simulate::{Cohort, Config, catalogue};
+use super::{Failure, Global, run_words, say};
+use crate::files::write_whole;
 use clap::Args as ClapArgs;
-use foldline_features::Profile;
-use foldline_features::corpus::{Options, boundary_line, read_corpus};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Run the main job on a simulated cohort: simulate, evaluate, report
+/// Run the main job on a simulated cohort: simulate, check, evaluate, report, fit, export, decide
 ///
-/// Everything it writes stands in one folder, with the commands that would do the same step by step.
+/// Each step is a command of its own, printed before it runs; everything is written into one folder. The cohort is
+/// simulated, so its figures say nothing about any real agent.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example:\n  foldline demo && open demo/report/index.html")]
+#[command(after_help = "Example:\n  foldline demo, then open demo/run/report.html")]
 pub struct Args {
     /// Folder to write
     #[arg(long, default_value = "demo", value_name = "DIR")]
@@ -30,56 +20,32 @@ pub struct Args {
 /// Runs the verb.
 ///
 /// # Errors
-/// `Failure::Other` when the folder cannot be written.
+/// Those of the steps.
 pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
-    let watch = Stopwatch::start();
-    let out = &args.out;
-    let cannot =
-        |path: &Path, error: std::io::Error| Failure::Other(format!("{}: cannot be written: {error}", path.display()));
-    std::fs::create_dir_all(out).map_err(|error| cannot(out, error))?;
-
-    let corpus_file = out.join("cohort.jsonl");
-    let config = Config { seed: global.seed, with_tokens: true, ..Config::scaled(590) };
-    let cohort = Cohort::generate(&config).map_err(|error| Failure::Other(error.to_string()))?;
-    stream_whole(&corpus_file, |file| {
-        cohort.into_iter().try_for_each(|simulated| writeln!(file, "{}", boundary_line(&simulated.boundary)))
-    })
-    .map_err(|error| cannot(&corpus_file, error))?;
-    let methods = catalogue::method_map();
-    let methods_file = out.join("functions.csv");
-    write_whole(&methods_file, methods.as_bytes()).map_err(|error| cannot(&methods_file, error))?;
-    say(&format!("simulated {} boundaries: {}", config.boundaries, corpus_file.display()));
-
-    let mut profile = Profile::appworld();
-    profile.add_methods(&methods).map_err(Failure::Other)?;
-    let reader = open(&corpus_file, Options::new(profile))?;
-    let corpus = read_corpus(reader).map_err(|error| Failure::Data(error.to_string()))?;
-    let plan = Plan {
-        protocol: Protocol::builtin("quick").expect("the quick protocol is built in"),
-        seed: global.seed,
-        draws: None,
-        fold_files: BTreeMap::new(),
-        foreign: Vec::new(),
-        sensitivity_cells: Vec::new(),
-        stages: BTreeSet::new(),
+    std::fs::create_dir_all(&args.out)
+        .map_err(|error| Failure::Other(format!("{}: cannot be made: {error}", args.out.display())))?;
+    let file = |name: &str| args.out.join(name).display().to_string();
+    let (cohort, methods, run, report) =
+        (file("cohort.jsonl"), file("functions.csv"), file("run"), file("run/report.html"));
+    let (model, policy, request) = (file("model.json"), file("policy.json"), file("request.jsonl"));
+    let seed = global.seed.to_string();
+    let step = |words: &[&str]| {
+        say(&format!("\n$ foldline {}", words.join(" ")));
+        run_words(&[&["foldline", "--seed", &seed], words].concat())
     };
-    let folder = RunFolder::create(&out.join("run"))?;
-    let evaluation = evaluate(&corpus, &plan, None, &Progress::on_terminal())?;
-    let command =
-        ["foldline", "evaluate", "cohort.jsonl", "--methods", "functions.csv", "--protocol", "quick", "--out", "run"];
-    let manifest = Manifest {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: command.map(str::to_owned).to_vec(),
-        seed: global.seed,
-        threads: rayon::current_num_threads(),
-        started_unix_seconds: watch.started_unix_seconds(),
-        elapsed_seconds: watch.seconds(),
-        stages: Vec::new(),
-        corpus: "cohort.jsonl".to_owned(),
-        corpus_sha256: corpus.sha256.clone(),
-    };
-    write_run(&folder, &evaluation, &manifest)?;
-    print(&super::evaluate::overview(&evaluation))?;
-    say(&format!("evaluated: {}", folder.path().display()));
+    step(&["simulate", "--with-tokens", "--out", &cohort, "--method-map", &methods])?;
+    step(&["check", &cohort, "--methods", &methods])?;
+    step(&["evaluate", &cohort, "--methods", &methods, "--protocol", "quick", "--out", &run])?;
+    step(&["report", &run])?;
+    step(&["fit", &cohort, "--methods", &methods, "--cell", "boosted/H", "--out", &model])?;
+    step(&["export", &model, "--retain", "0.8", "--evidence", &run, "--out", &policy])?;
+    // one live question: the first boundary of the cohort, at 60% of a window
+    let boundaries = crate::input::read_text(args.out.join("cohort.jsonl").as_path())?;
+    let first = boundaries.lines().next().unwrap_or_default();
+    let live = format!("{{\"ctx_tokens\":4300,\"window_tokens\":7200,{}\n", first.trim_start_matches('{'));
+    write_whole(&args.out.join("request.jsonl"), live.as_bytes())
+        .map_err(|error| Failure::Other(format!("{request}: cannot be written: {error}")))?;
+    step(&["decide", &policy, "--input", &request, "--explain"])?;
+    say(&format!("\nThe report: {report}"));
     Ok(())
 }

@@ -74,7 +74,8 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     let plan = plan(args, global)?;
     let corpus = args.corpus.load()?;
     let folder = RunFolder::create(&args.out)?;
-    let evaluation = evaluate(&corpus, &plan, Some(&folder), &Progress::on_terminal())?;
+    let evaluation = evaluate(&corpus, &plan, Some(&folder), &Progress::on_terminal())
+        .map_err(|failure| failure.of_file(&args.corpus.corpus))?;
     let manifest = Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args().collect(),
@@ -174,7 +175,7 @@ pub fn foreign_scores(given: &str) -> Result<(String, BTreeMap<String, f64>), Fa
 ///
 /// # Errors
 /// `Failure::Other`.
-pub fn write_run(folder: &RunFolder, evaluation: &Evaluation, manifest: &Manifest) -> Result<(), Failure> {
+fn write_run(folder: &RunFolder, evaluation: &Evaluation, manifest: &Manifest) -> Result<(), Failure> {
     let ids: Vec<&str> = evaluation.outcomes.iter().map(|record| record.boundary_id.as_str()).collect();
     for record in &evaluation.scores {
         folder.write_scores(record, &ids)?;
@@ -189,7 +190,7 @@ pub fn write_run(folder: &RunFolder, evaluation: &Evaluation, manifest: &Manifes
 }
 
 /// The cells of an evaluation as a table for a terminal.
-pub fn overview(evaluation: &Evaluation) -> String {
+fn overview(evaluation: &Evaluation) -> String {
     let results = &evaluation.results;
     let outcome = &results.outcome;
     let mut out = format!(

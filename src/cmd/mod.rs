@@ -105,6 +105,14 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The same failure with the file it is about in front.
+    pub fn of_file(self, path: &std::path::Path) -> Failure {
+        match self {
+            Failure::Data(text) => Failure::Data(format!("{}: {text}", path.display())),
+            other => other,
+        }
+    }
+
     /// The exit code: 2 usage, 65 bad data, 1 anything else.
     pub fn code(&self) -> u8 {
         match self {
@@ -133,7 +141,11 @@ pub fn main() -> u8 {
             return error.print().map_or(1, |()| code);
         }
     };
-    match run(cli) {
+    #[cfg(feature = "study")]
+    let outcome = set_threads(&cli.global).and_then(|()| run(cli));
+    #[cfg(not(feature = "study"))]
+    let outcome = run(cli);
+    match outcome {
         Ok(()) => 0,
         Err(failure) => {
             say(&format!("error: {failure}"));
@@ -147,10 +159,17 @@ fn usage_code() -> u8 {
     if std::env::args_os().skip(1).any(|word| word == "hook") { 1 } else { 2 }
 }
 
+/// Runs a command line given in words, as the demo does.
+///
+/// # Errors
+/// Those of the verb; `Failure::Usage` for words that are no command line.
+#[cfg(feature = "study")]
+fn run_words(words: &[&str]) -> Result<(), Failure> {
+    run(Cli::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?)
+}
+
 fn run(cli: Cli) -> Result<(), Failure> {
     let global = &cli.global;
-    #[cfg(feature = "study")]
-    set_threads(global)?;
     match cli.verb {
         #[cfg(feature = "study")]
         Verb::Demo(args) => demo::run(&args, global),

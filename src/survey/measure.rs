@@ -192,6 +192,10 @@ fn group(harness: &str, model: &str, rows: &[&SessionRow], streams: &Streams, dr
         |pick: &dyn Fn(&SessionRow) -> Pairs| -> Vec<Pairs> { compacted.iter().map(|row| pick(row)).collect() };
     let around = pairs_of(&|row| sum(row.first, row.later));
     let elsewhere = pairs_of(&|row| row.elsewhere);
+    let (first, later) = (pairs_of(&|row| row.first), pairs_of(&|row| row.later));
+    let differences = |one: &[Pairs], other: &[Pairs]| -> Vec<Difference> {
+        (0..3).map(|channel| difference(one, other, channel, &draws)).collect()
+    };
     let contrasts =
         |pairs: &[Pairs]| -> Vec<Contrast> { (0..3).map(|channel| contrast(pairs, channel, &draws)).collect() };
     let tokens = |pick: &dyn Fn(&super::collect::CompactionRow) -> Option<u64>| {
