@@ -2,6 +2,8 @@
 
 #[cfg(feature = "study")]
 mod check;
+#[cfg(feature = "study")]
+mod compare;
 mod decide;
 #[cfg(feature = "study")]
 mod demo;
@@ -77,6 +79,8 @@ enum Verb {
     Fit(fit::Args),
     #[cfg(feature = "study")]
     Report(report::Args),
+    #[cfg(feature = "study")]
+    Compare(Box<compare::Args>),
     Decide(decide::Args),
     Hook(hook::Args),
     Policy(policy::Args),
@@ -187,6 +191,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Fit(args) => fit::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Report(args) => report::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Compare(args) => compare::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
         Verb::Policy(args) => policy::run(&args, global),
