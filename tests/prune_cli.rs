@@ -175,7 +175,10 @@ fn a_judge_that_is_down_or_has_no_key_leaves_the_summary_as_it_was() {
     let dir = Dir::new("down");
     let (summary, history) = (dir.file("s.md", SUMMARY), dir.file("h.jsonl", HISTORY));
     let base = ["--summary", &summary, "--history", &history, "--judge", "jev"];
-    for extra in [vec!["--url", "http://127.0.0.1:9/v1/systemone", "--retries", "0"], vec![]] {
+    let busy = Mock::start(|_, _| Reply::status(503));
+    let nobody = "http://127.0.0.1:9/v1/systemone";
+    let urls = [nobody, &busy.url].map(|url| vec!["--url", url, "--retries", "0"]);
+    for extra in urls.into_iter().chain([vec![]]) {
         let output = foldline(&[&base[..], &extra].concat(), b"");
         assert_eq!((code(&output), output.stdout.as_slice()), (Some(0), SUMMARY.as_bytes()));
         assert!(stderr(&output).contains("judge_unavailable"), "{}", stderr(&output));
@@ -240,8 +243,7 @@ fn the_previous_summary_is_a_source_and_the_task_is_not() {
     };
     let [bare, with] = [scores(&[]), scores(&["--previous", &previous])];
     assert!(bare[0] < 0.5 && with[0] > 0.5, "{bare:?} {with:?}");
-    let task = scores(&["--task", "Send 28 dollars to Melissa"]);
-    assert!(task[1] <= bare[1], "{bare:?} {task:?}");
+    assert!(scores(&["--task", "Send 28 dollars to Melissa"])[1] < 0.5);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "study")]
 mod check;
+#[cfg(feature = "study")]
+mod compare;
 mod decide;
 #[cfg(feature = "study")]
 mod demo;
@@ -28,6 +30,8 @@ mod serve;
 mod simulate;
 #[cfg(all(feature = "import", feature = "study"))]
 mod survey;
+#[cfg(feature = "study")]
+mod yardstick;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -66,6 +70,8 @@ enum Verb {
     #[cfg(feature = "study")]
     Evaluate(Box<evaluate::Args>),
     #[cfg(feature = "study")]
+    Yardstick(yardstick::Args),
+    #[cfg(feature = "study")]
     Export(export::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
@@ -73,6 +79,8 @@ enum Verb {
     Fit(fit::Args),
     #[cfg(feature = "study")]
     Report(report::Args),
+    #[cfg(feature = "study")]
+    Compare(Box<compare::Args>),
     Decide(decide::Args),
     Hook(hook::Args),
     Policy(policy::Args),
@@ -172,6 +180,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "study")]
+        Verb::Yardstick(args) => yardstick::run(&args, global),
+        #[cfg(feature = "study")]
         Verb::Evaluate(args) => evaluate::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Export(args) => export::run(&args, global),
@@ -181,6 +191,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Fit(args) => fit::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Report(args) => report::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Compare(args) => compare::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
         Verb::Policy(args) => policy::run(&args, global),

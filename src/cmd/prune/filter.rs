@@ -29,11 +29,22 @@ pub fn run(args: &FilterArgs, global: &Global) -> Result<(), Failure> {
         Some(summary) => {
             let bytes = read_bytes(summary)?;
             // from here on the summary comes through, whatever else is wrong
-            let done = judge.and_then(|judge| file(args, &bytes, &*judge, &options, global));
-            if done.is_err() && !global.json {
-                print_bytes(&bytes)?;
+            match judge.and_then(|judge| file(args, &bytes, &*judge, &options, global)) {
+                // the summary is out already; the code tells a script that it was no text
+                Ok(account) if account.status == Status::InvalidUtf8 => Err(Failure::Data(account.reason)),
+                Ok(_) => Ok(()),
+                Err(failure) => {
+                    if global.json {
+                        let summary = String::from_utf8(bytes).ok();
+                        let answer = json!({ "status": "invalid_input", "reason": failure.to_string(), "changed": false,
+                            "summary": summary });
+                        print(&format!("{answer:#}\n"))?;
+                    } else {
+                        print_bytes(&bytes)?;
+                    }
+                    Err(failure)
+                }
             }
-            done
         }
         None if args.stream => stream(&*judge?, &options),
         None if global.json => request(&*judge?, &options),
@@ -44,7 +55,13 @@ pub fn run(args: &FilterArgs, global: &Global) -> Result<(), Failure> {
     }
 }
 
-fn file(args: &FilterArgs, bytes: &[u8], judge: &dyn Judge, options: &Options, global: &Global) -> Result<(), Failure> {
+fn file(
+    args: &FilterArgs,
+    bytes: &[u8],
+    judge: &dyn Judge,
+    options: &Options,
+    global: &Global,
+) -> Result<Account, Failure> {
     let history = args.history.as_deref().map(read_steps).transpose()?.unwrap_or_default();
     let recent = args.recent.as_deref().map(read_steps).transpose()?.unwrap_or_default();
     let previous = args.previous.as_deref().map(read_text).transpose()?;
@@ -79,11 +96,7 @@ fn file(args: &FilterArgs, bytes: &[u8], judge: &dyn Judge, options: &Options, g
         }
     }
     say(&format!("prune: {}: {}", account.status.name(), account.reason));
-    match account.status {
-        // the summary is out already; the code tells a script that this was no text
-        Status::InvalidUtf8 => Err(Failure::Data(account.reason)),
-        _ => Ok(()),
-    }
+    Ok(account)
 }
 
 /// Scores for people, one entry a line.

@@ -79,6 +79,8 @@ const LEADING: &[&str] = &[
     "and",
     "all",
     "initial",
+    "i",
+    "we",
 ];
 
 impl<'a> Head<'a> {
