@@ -1,7 +1,7 @@
 //! The HTTP service, and the document that describes it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "serve", unix))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod policy_stump;
 mod policy_support;

@@ -1,7 +1,5 @@
 //! The order of authority: by hand, by the case file, and as properties over all inputs.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod common;
 
 use foldline_models::policy::guards::{Verdict, decide};
