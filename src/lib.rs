@@ -5,6 +5,8 @@ pub mod analyses;
 #[cfg(feature = "study")]
 pub mod clock;
 pub mod cmd;
+#[cfg(feature = "study")]
+pub mod compare;
 pub mod decision_log;
 #[cfg(feature = "study")]
 pub mod evaluate;

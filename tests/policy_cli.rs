@@ -1,8 +1,10 @@
 //! `decide`, `policy`, `replay`: a frozen policy from the command line.
 
+mod policy_stump;
 mod policy_support;
 
-use policy_support::{lines, run, stump_in};
+use policy_stump::stump_in;
+use policy_support::{lines, run};
 use serde_json::json;
 
 #[test]

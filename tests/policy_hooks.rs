@@ -1,8 +1,12 @@
 //! The adapters, driven with the payloads that the real clients send.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod policy_stump;
 mod policy_support;
 
-use policy_support::{lines, run, stump_in};
+use policy_stump::stump_in;
+use policy_support::{lines, run};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Output;
@@ -41,8 +45,39 @@ fn transcript(folder: &Path, tokens: u64) -> std::path::PathBuf {
     let path = folder.join("transcript.jsonl");
     let usage = json!({"input_tokens": tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0});
     let line = json!({"type": "assistant", "isSidechain": false, "message": {"usage": usage}});
-    std::fs::write(&path, format!("{line}\n")).unwrap();
+    std::fs::write(&path, format!("{{\"type\":\"api-request\"}}\n{line}\n")).unwrap();
     path
+}
+
+/// The client calls an overflow `auto`, as it calls its own threshold; blocking it ends the session.
+#[test]
+fn claude_code_tells_an_overflow_from_a_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = stump_in(folder.path());
+    for session in ["first", "second", "silent"] {
+        for number in 0..6 {
+            assert!(claude(folder.path(), &policy, &tool_use(session, number), &[]).status.success());
+        }
+    }
+    let path = transcript(folder.path(), 100_000);
+    let ordinary = std::fs::read_to_string(&path).unwrap();
+    let result = json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "toolu_5"}]}});
+    let refused = format!("{ordinary}{result}\n{}\n", json!({"type": "api-request", "id": "r"}));
+    let ask = |session: &str, text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let output = claude(folder.path(), &policy, &pre_compact(session, "auto", &path), &["--enforce"]);
+        assert!(output.status.success());
+        !output.stdout.is_empty()
+    };
+    assert!(!ask("first", &refused), "refused before the client's own threshold");
+    assert!(ask("second", &ordinary), "an ordinary question is blocked");
+    assert!(!ask("second", &refused), "then the request is sent, and refused");
+    let silent = ordinary.replace("api-request", "other");
+    assert!(ask("silent", &silent));
+    assert!(!ask("silent", &silent), "nothing tells a second question from an overflow");
+    let log = lines(&std::fs::read(folder.path().join("state/decisions.ndjson")).unwrap());
+    let by: Vec<&str> = log.iter().map(|line| line["decided_by"].as_str().unwrap()).collect();
+    assert_eq!(by, ["overflow", "rule", "overflow", "rule", "overflow"]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What a policy answers at a live boundary is, bit for bit, what the fitted model gives on the evaluation's matrix.
 
+#![expect(clippy::panic, clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use foldline::policy::{Guards, Mode, Parts, Policy, Request, Threshold};
 use foldline_features::corpus::{Corpus, Options, Reader, read_corpus};
 use foldline_features::{Burden, Extractor, Profile, Representation, Target};

@@ -1,10 +1,13 @@
 //! The HTTP service, and the document that describes it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "serve", unix))]
 
+mod policy_stump;
 mod policy_support;
 
-use policy_support::{lines, run, stump_in};
+use policy_stump::stump_in;
+use policy_support::{lines, run};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};

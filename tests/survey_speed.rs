@@ -41,9 +41,9 @@ fn write_session(folder: &Path, number: u64) -> u64 {
         parent = format!("\"r{n}\"");
         prompt += text.len() / 3;
         if prompt > 30_000 {
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "{{\"type\":\"compaction\",\"id\":\"k{n}\",\"parentId\":{parent},\"summary\":\"s\",\"tokensBefore\":{prompt}}}\n"
+                "{{\"type\":\"compaction\",\"id\":\"k{n}\",\"parentId\":{parent},\"summary\":\"s\",\"tokensBefore\":{prompt}}}"
             );
             parent = format!("\"k{n}\"");
             prompt = 6000;

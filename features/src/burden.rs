@@ -94,6 +94,20 @@ impl RolloutCounts {
         RolloutCounts { counts }
     }
 
+    /// Counts that were recorded, `[channel][horizon]` in the orders of [`Channel::ALL`] and [`Horizon::ALL`].
+    ///
+    /// `None` where no rollout has them: more counted steps than the horizon, a count that falls with the horizon, or a
+    /// union that is less than one of its parts or more than their sum.
+    pub fn recorded(counts: [[u8; 3]; 3]) -> Option<RolloutCounts> {
+        let [union, blocked, refetch] = counts;
+        let possible = (0..3).all(|h| {
+            let rises = h == 0 || counts.iter().all(|channel| channel[h] >= channel[h - 1]);
+            let parts = blocked[h].max(refetch[h]) <= union[h] && union[h] <= blocked[h].saturating_add(refetch[h]);
+            rises && parts && usize::from(union[h]) <= Horizon::ALL[h].k()
+        });
+        possible.then_some(RolloutCounts { counts })
+    }
+
     /// The count of one channel at one horizon, 0 to k.
     pub fn get(&self, channel: Channel, horizon: Horizon) -> u8 {
         self.counts[channel.index()][horizon.index()]

@@ -1,5 +1,7 @@
 //! A policy file is read back bit for bit, or refused with a reason.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{parts, policy};

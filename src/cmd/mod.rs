@@ -2,6 +2,8 @@
 
 #[cfg(feature = "study")]
 mod check;
+#[cfg(feature = "study")]
+mod compare;
 mod decide;
 #[cfg(feature = "study")]
 mod demo;
@@ -20,6 +22,7 @@ mod policy;
 #[cfg(feature = "prune")]
 mod prune;
 mod replay;
+#[cfg(feature = "study")]
 mod report;
 #[cfg(feature = "serve")]
 mod serve;
@@ -27,6 +30,8 @@ mod serve;
 mod simulate;
 #[cfg(all(feature = "import", feature = "study"))]
 mod survey;
+#[cfg(feature = "study")]
+mod yardstick;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -65,12 +70,17 @@ enum Verb {
     #[cfg(feature = "study")]
     Evaluate(Box<evaluate::Args>),
     #[cfg(feature = "study")]
+    Yardstick(yardstick::Args),
+    #[cfg(feature = "study")]
     Export(export::Args),
     #[cfg(feature = "tables")]
     Features(features::Args),
     #[cfg(feature = "study")]
     Fit(fit::Args),
+    #[cfg(feature = "study")]
     Report(report::Args),
+    #[cfg(feature = "study")]
+    Compare(Box<compare::Args>),
     Decide(decide::Args),
     Hook(hook::Args),
     Policy(policy::Args),
@@ -170,6 +180,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
         #[cfg(feature = "study")]
+        Verb::Yardstick(args) => yardstick::run(&args, global),
+        #[cfg(feature = "study")]
         Verb::Evaluate(args) => evaluate::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Export(args) => export::run(&args, global),
@@ -177,7 +189,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Features(args) => features::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Fit(args) => fit::run(&args, global),
+        #[cfg(feature = "study")]
         Verb::Report(args) => report::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Compare(args) => compare::run(&args, global),
         Verb::Decide(args) => decide::run(&args),
         Verb::Hook(args) => hook::run(&args, global),
         Verb::Policy(args) => policy::run(&args, global),

@@ -67,10 +67,21 @@ pub struct State {
     /// Lines that could not be read.
     pub unreadable: u64,
     ids: BTreeSet<String>,
-    /// The boundary asked about last, how often, and the blocks in a row before it.
-    current: Option<(String, u64, u64)>,
+    /// The boundary asked about last.
+    current: Option<Current>,
     /// The last event was a compaction: another one then tells of the same.
     compacted_last: bool,
+}
+
+/// A boundary and the questions about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Current {
+    name: String,
+    asks: u64,
+    /// Blocks in a row before its first question.
+    before: u64,
+    /// The last answer was an obeyed block.
+    blocked: bool,
 }
 
 impl State {
@@ -88,7 +99,7 @@ impl State {
             Event::Asked { boundary, blocked } => {
                 let (asks, before) = self.asked(&boundary);
                 self.blocks = if blocked { before + 1 } else { 0 };
-                self.current = Some((boundary, asks, before));
+                self.current = Some(Current { name: boundary, asks, before, blocked });
             }
             Event::Compacted { tokens_before, tokens_after } => {
                 self.compactions += u64::from(!told);
@@ -103,9 +114,14 @@ impl State {
     /// number at every ask, so that asking twice gives one answer.
     pub fn asked(&self, boundary: &str) -> (u64, u64) {
         match &self.current {
-            Some((name, asks, before)) if name == boundary && *asks < MAX_ASKS => (asks + 1, *before),
+            Some(current) if current.name == boundary && current.asks < MAX_ASKS => (current.asks + 1, current.before),
             _ => (1, self.blocks),
         }
+    }
+
+    /// Whether the last question was about `boundary` and was answered with a block that the host obeyed.
+    pub fn blocked_at(&self, boundary: &str) -> bool {
+        self.current.as_ref().is_some_and(|current| current.name == boundary && current.blocked)
     }
 
     fn read(text: &[u8]) -> State {

@@ -132,6 +132,12 @@ pub fn code(text: impl Into<String>) -> Piece {
     Piece::Code { text: text.into() }
 }
 
+/// Words in which literals stand between backticks.
+pub fn ticked(words: &str) -> Line {
+    let parts = words.split('`').enumerate().filter(|(_, part)| !part.is_empty());
+    parts.map(|(index, part)| if index % 2 == 1 { code(part) } else { text(part) }).collect()
+}
+
 /// Joins parts of a sentence.
 pub fn join(parts: impl IntoIterator<Item = Line>) -> Line {
     parts.into_iter().flatten().collect()

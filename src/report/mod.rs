@@ -3,6 +3,7 @@
 //! [`RunReport::read`] turns `results.json` and `manifest.json` into [`content`]; [`html`], [`markdown`] and [`csv`]
 //! render it, and [`files`] lays the outputs out. Nothing is computed here that is not in the results.
 
+mod comparison;
 pub mod content;
 pub mod csv;
 pub mod files;
@@ -17,7 +18,7 @@ use crate::cmd::Failure;
 use crate::evaluate::run_folder::{Manifest, RunFolder};
 use crate::results::Results;
 use content::{Report, Source, Style, code, text};
-use foldline_frontiers::Threshold;
+use foldline_frontiers::{FrontierPoint, Threshold};
 use reading::Reading;
 use sections::Context;
 use serde_json::{Value as Json, json};
@@ -46,8 +47,7 @@ impl RunReport {
         let folder = RunFolder::open(path)?;
         let results = folder.results()?;
         let manifest = folder.manifest().ok();
-        let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        Ok((RunReport::of(&results, manifest.as_ref(), &name.unwrap_or_else(|| "run".to_owned()))?, results))
+        Ok((RunReport::of(&results, manifest.as_ref(), &run_name(path))?, results))
     }
 
     /// The report of results.
@@ -94,26 +94,42 @@ impl RunReport {
     }
 }
 
-/// Thresholds, allowed boundaries, blocked positives and mass of every frontier, in columns; `o` is the operating point.
+/// The folder's name; for one that is only called "run" with its parent's.
+fn run_name(path: &Path) -> String {
+    let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    match (last(&full), full.parent().and_then(last)) {
+        (Some(name), Some(parent)) if name == "run" => format!("{parent}/{name}"),
+        (Some(name), _) => name,
+        (None, _) => "run".to_owned(),
+    }
+}
+
+/// Every threshold of a run's triggers, for the page's tooltips.
 fn frontiers(results: &Results) -> Json {
-    let series = results.cells.iter().map(|cell| {
-        let points = &cell.frontier;
-        let operating = points.iter().position(|point| point.threshold == cell.operating_point.threshold);
-        let threshold = |threshold: Threshold| match threshold {
-            Threshold::At(at) => content::print(at, Style::Significant),
-            Threshold::Never => "never".to_owned(),
-        };
-        json!({
-            "name": cell.name,
-            "o": operating.unwrap_or(points.len().saturating_sub(1)),
-            "t": points.iter().map(|point| threshold(point.threshold)).collect::<Vec<_>>(),
-            "a": points.iter().map(|point| point.allowed).collect::<Vec<_>>(),
-            "p": points.iter().map(|point| point.blocked_positives).collect::<Vec<_>>(),
-            "m": points
-                .iter()
-                .map(|point| point.mass.defined().map(|mass| (mass * 1e5).round() / 1e5))
-                .collect::<Vec<_>>(),
-        })
-    });
-    json!({ "n": results.outcome.n, "positives": results.outcome.positives, "series": series.collect::<Vec<_>>() })
+    let series = results
+        .cells
+        .iter()
+        .map(|cell| frontier_columns(&cell.name, &cell.frontier, cell.operating_point.threshold))
+        .collect::<Vec<_>>();
+    json!({ "n": results.outcome.n, "positives": results.outcome.positives, "series": series })
+}
+
+/// Thresholds, allowed boundaries, blocked positives and mass of a frontier, in columns; `o` is the operating point.
+fn frontier_columns(name: &str, points: &[FrontierPoint], operating: Threshold) -> Json {
+    let position = points.iter().position(|point| point.threshold == operating);
+    let threshold = |threshold: Threshold| match threshold {
+        Threshold::At(at) => content::print(at, Style::Significant),
+        Threshold::Never => "never".to_owned(),
+    };
+    // five decimals of the mass: two more than a tooltip prints
+    let mass = |point: &FrontierPoint| point.mass.defined().map(|mass| (mass * 1e5).round() / 1e5);
+    json!({
+        "name": name,
+        "o": position.unwrap_or(points.len().saturating_sub(1)),
+        "t": points.iter().map(|point| threshold(point.threshold)).collect::<Vec<_>>(),
+        "a": points.iter().map(|point| point.allowed).collect::<Vec<_>>(),
+        "p": points.iter().map(|point| point.blocked_positives).collect::<Vec<_>>(),
+        "m": points.iter().map(mass).collect::<Vec<_>>(),
+    })
 }

@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn every_size_is_met() {
-        for boundaries in [1, 2, 3, 7, 48, 590, 1_001, 5_900] {
+        for boundaries in [1usize, 2, 3, 7, 48, 590, 1_001, 5_900] {
             for (trajectories, tasks) in
                 [(boundaries, boundaries), (boundaries.div_ceil(2), 1), (boundaries.div_ceil(30), 1)]
             {

@@ -61,7 +61,7 @@ impl ForestPlot {
         let numbers = self.rows.iter().map(|row| row.numbers.chars().count()).max().unwrap_or(0);
         let left = 14.0 + CHARACTER * labels as f64 + 12.0;
         let right = 14.0 + CHARACTER * numbers.min(34) as f64;
-        self.draw(left, left + 380.0 + right, right, 22.0, false)
+        self.draw(left, left + 500.0 + right, right, 22.0, false)
     }
 
     /// Draws it for narrow screens: labels and numbers above each row.
@@ -173,7 +173,7 @@ impl ForestPlot {
                 svg.line("ci", x.at(lo), dot_y, x.at(hi), dot_y);
             }
             if !self.bars {
-                svg.marker(row.hue, "dot", x.at(point), dot_y, 4.5);
+                svg.marker(if row.hue == 7 { 0 } else { row.hue }, "dot", x.at(point), dot_y, 4.5);
             }
         }
         svg.raw("</g>");

@@ -71,6 +71,8 @@ const LEFT: f64 = 46.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 42.0;
 const BOTTOM: f64 = 44.0;
+/// Room for markers at the edge of the area that lines are cut to.
+const EDGE: f64 = 9.0;
 /// Up to this many thresholds each gets a dot: the points between are not attained.
 const MOST_KNOTS: usize = 40;
 
@@ -127,6 +129,13 @@ impl FrontierPlot {
         ));
         self.axes(&mut svg, &x, &y, (y_lo, y_hi));
         // hidden ones first, so that what matters lies on top once they are switched on
+        svg.add(format_args!(
+            "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\">",
+            LEFT - EDGE,
+            TOP - EDGE,
+            SIZE.0 - RIGHT - LEFT + 2.0 * EDGE,
+            SIZE.1 - BOTTOM - TOP + 2.0 * EDGE
+        ));
         let (shown, hidden): (Vec<&Series>, Vec<&Series>) = self.series.iter().partition(|series| series.shown);
         for series in hidden.iter().chain(shown.iter()) {
             self.one(&mut svg, series, &x, &y);
@@ -134,6 +143,7 @@ impl FrontierPlot {
         if let Some(mark) = &self.yardstick {
             self.yard(&mut svg, mark, &x, &y);
         }
+        svg.raw("</svg>");
         svg
     }
 
@@ -157,10 +167,12 @@ impl FrontierPlot {
         }
         let mut range = (-0.02f64, 0.05f64);
         let mut cover = |value: f64| range = (range.0.min(value), range.1.max(value));
-        for series in &self.series {
+        // what is switched on later may be cut off: the scale is that of what is shown
+        for series in self.series.iter().filter(|series| series.shown) {
             series.points.iter().for_each(|&point| cover(self.height(point)));
         }
-        for mark in self.series.iter().filter_map(|series| series.mark.as_ref()).chain(&self.yardstick) {
+        let shown = self.series.iter().filter(|series| series.shown);
+        for mark in shown.filter_map(|series| series.mark.as_ref()).chain(&self.yardstick) {
             cover(self.height((mark.x, mark.y)));
             if let Some((lo, hi)) = self.ends(mark) {
                 cover(lo);
@@ -173,7 +185,7 @@ impl FrontierPlot {
 
     fn axes(&self, svg: &mut Svg, x: &Scale, y: &Scale, (y_lo, y_hi): (f64, f64)) {
         let (left, right, bottom) = (LEFT, SIZE.0 - RIGHT, SIZE.1 - BOTTOM);
-        let (values, decimals) = ticks(y_lo, y_hi, 5);
+        let (values, decimals) = ticks(y_lo, y_hi, if self.view == View::Share { 5 } else { 7 });
         for value in values {
             svg.line("grid", left, y.at(value), right, y.at(value));
             svg.text("tick", left - 8.0, y.at(value) + 4.0, "end", &tick_text(value, decimals));

@@ -23,7 +23,7 @@ const LIGHT: &[(&str, &str)] = &[
     ("--c1", "#cf5208"),
     ("--c2", "#0a8062"),
     ("--c3", "#9a3f8b"),
-    ("--c4", "#7d6608"),
+    ("--c4", "#3f4a58"),
     ("--c5", "#2f8fc7"),
     ("--c6", "#b3263c"),
     ("--c7", "#667180"),
@@ -36,7 +36,7 @@ pub fn standalone(svg: &str) -> String {
         style = style.replace(&format!("var({name})"), colour);
     }
     // what is switched off on the page is no part of the picture
-    let style = format!("<style>{style} .off{{display:none}} svg{{background:#fff}}</style>");
+    let style = format!("<style>{style} .off{{display:none}} svg.plot{{background:#fff}}</style>");
     match svg.find('>') {
         Some(end) => {
             format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}{style}{}\n", &svg[..=end], &svg[end + 1..])

@@ -1,7 +1,9 @@
 //! Where the numbers come from: data card, the paper's tables, what was not computed, command and manifest.
 
 use super::Context;
-use crate::report::content::{Block, Line, Piece, Row, Section, Style, Table, code, numbers, text, words};
+use crate::report::content::{
+    Block, Line, Piece, Row, Section, Style, Table, code, join, numbers, text, ticked, words,
+};
 use crate::results::{PaperTable, TableCell};
 use std::collections::BTreeMap;
 
@@ -66,7 +68,7 @@ pub(super) fn card(context: &Context<'_>) -> Section {
         title: "The corpus".to_owned(),
         columns: vec![words("What"), words("How many")],
         rows,
-        notes: corpus.notes.iter().map(|note| vec![code(note.clone())]).collect(),
+        notes: corpus.notes.iter().map(|note| ticked(note)).collect(),
         folded: false,
     };
     let outcome = outcome_line(context);
@@ -101,7 +103,7 @@ pub(super) fn card(context: &Context<'_>) -> Section {
             vec![text(answer.analysis.clone())],
             match &answer.missing {
                 None => vec![text("yes")],
-                Some(missing) => vec![text("no: "), code(missing.clone())],
+                Some(missing) => join([vec![text("no: ")], ticked(missing)]),
             },
         ],
         ..Row::default()
@@ -223,7 +225,7 @@ pub(super) fn absent(context: &Context<'_>) -> Section {
             }
             line.push(code(analysis));
         }
-        Row { cells: vec![line, vec![code(reason)]], ..Row::default() }
+        Row { cells: vec![line, ticked(reason)], ..Row::default() }
     });
     let table = Table {
         id: "absent".to_owned(),

@@ -4,6 +4,7 @@ mod choices;
 mod data;
 mod models;
 mod overview;
+mod placement;
 mod ranking;
 mod value;
 mod yardstick;
@@ -38,6 +39,7 @@ pub(crate) fn sections(context: &Context<'_>) -> Vec<Section> {
         value::signed(context),
         yardstick::section(context),
         ranking::grid(context),
+        placement::section(context),
         models::words(context),
         models::importance(context),
         data::card(context),

@@ -140,7 +140,7 @@ fn operating_points(context: &Context<'_>, rows: &[usize], id: &str, title: &str
             cells: vec![
                 vec![text("replicate")],
                 vec![text("yardstick, no policy")],
-                vec![text("half-samples")],
+                vec![text("halves")],
                 vec![source.number(&format!("{at}/retained"), SHARE)],
                 estimate("avoided", SHARE),
                 estimate("advantage_count", DIFFERENCE),
