@@ -1,0 +1,245 @@
+//! The page of a run: every number on it is in the run's files, nothing from a corpus becomes mark-up, and a real browser
+//! shows it without complaint.
+
+#![cfg(feature = "study")]
+
+mod report_support;
+
+use foldline::report::RunReport;
+use foldline::report::content::{Block, Style, print};
+use foldline::results::Results;
+use report_support::{between, evaluated, foldline, succeeds, unescaped, visible, without};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+fn json(path: &Path) -> Json {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// The value of an attribute of a tag's text.
+fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
+    tag.split(&format!("{name}=\"")).nth(1).and_then(|rest| rest.split('"').next()).unwrap()
+}
+
+/// Cells whose task-clustered interval of the advantage lies above zero, counted from the raw file.
+fn above_zero(results: &Json, advantage: &str) -> usize {
+    let cells = results["cells"].as_array().unwrap();
+    let fitted = cells.iter().filter(|cell| !cell["name"].as_str().unwrap().starts_with("rule/"));
+    let lo = |cell: &Json| cell["operating_point"][advantage]["intervals"][0]["lo"].as_f64();
+    fitted.filter(|cell| lo(cell).is_some_and(|lo| lo > 0.0)).count()
+}
+
+fn derived(results: &Json, name: &str) -> usize {
+    let cells = results["cells"].as_array().unwrap();
+    match name {
+        "fitted" => cells.iter().filter(|cell| !cell["name"].as_str().unwrap().starts_with("rule/")).count(),
+        "chosen_from" => {
+            results["best"].as_array().unwrap().iter().map(|b| b["chosen_from"].as_u64().unwrap() as usize).sum()
+        }
+        "above_random_by_count" => above_zero(results, "advantage_count"),
+        "above_random_by_mass" => above_zero(results, "advantage_mass"),
+        other => panic!("{other} is no derived number that is known"),
+    }
+}
+
+/// Whether a printed number is the value, rounded to the digits it shows.
+fn shows(text: &str, value: f64) -> bool {
+    let plain = text.replace('\u{2212}', "-").replace(',', "");
+    let decimals = plain.split('.').nth(1).map_or(0, str::len);
+    [Style::Count, Style::Decimals(decimals), Style::Signed(decimals), Style::Significant]
+        .into_iter()
+        .any(|style| print(value, style) == text)
+}
+
+#[test]
+fn every_number_on_the_page_is_in_the_run() {
+    let folder = evaluated();
+    succeeds(folder.path(), &["report", "run"]);
+    let run = folder.path().join("run");
+    let (results, manifest) = (json(&run.join("results.json")), json(&run.join("manifest.json")));
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+
+    let mut printed = BTreeSet::new();
+    let numbers = between(&page, "<data ", "</data>");
+    assert!(numbers.len() > 800, "{} numbers", numbers.len());
+    for number in numbers {
+        let (tag, text) = number.split_once('>').unwrap();
+        let (place, value) = (unescaped(attribute(tag, "data-at")), attribute(tag, "value").parse::<f64>().unwrap());
+        let found = match (place.strip_prefix("manifest#"), place.strip_prefix("derived#")) {
+            (Some(pointer), _) => manifest.pointer(pointer).and_then(Json::as_f64),
+            (_, Some(name)) => Some(derived(&results, name) as f64),
+            _ => results.pointer(&place).and_then(Json::as_f64),
+        };
+        assert_eq!(found, Some(value), "{place}");
+        assert!(shows(&unescaped(text), value), "{place}: {value} is shown as {text}");
+        printed.insert(unescaped(text));
+    }
+
+    // in the plots: ticks aside, only numbers that stand in the text too
+    for text in between(&page, "<text ", "</text>").into_iter().filter(|text| !text.contains("class=\"tick\"")) {
+        let words = unescaped(text.split_once('>').unwrap().1);
+        let numbers = words.split(|c: char| " [],()".contains(c)).filter(|word| word.contains('.'));
+        for number in numbers.filter(|word| word.chars().all(|c| c.is_ascii_digit() || ".+\u{2212}".contains(c))) {
+            let known = printed.contains(number) || printed.contains(&format!("+{number}"));
+            assert!(known, "a plot shows {number} ({words}), which is no number of the page");
+        }
+    }
+
+    // in the tooltips: the frontiers as recorded
+    let data: Json = serde_json::from_str(between(&page, "class=\"frontiers\">", "</script>")[0]).unwrap();
+    for (series, cell) in data["series"].as_array().unwrap().iter().zip(results["cells"].as_array().unwrap()) {
+        let points = cell["frontier"].as_array().unwrap();
+        assert_eq!(series["name"], cell["name"]);
+        assert_eq!(series["a"].as_array().unwrap().len(), points.len());
+        for (index, point) in points.iter().enumerate() {
+            assert_eq!(series["a"][index], point["allowed"]);
+            assert_eq!(series["p"][index], point["blocked_positives"]);
+            let (mass, recorded) = (series["m"][index].as_f64().unwrap(), point["mass"]["value"].as_f64().unwrap());
+            assert!((mass - recorded).abs() <= 5.1e-6, "{mass} is not {recorded}");
+        }
+    }
+
+    // what is left are words: numbers in them belong to names, recorded texts or the fixed sentences
+    let mut rest = without(&page, "<head>", "</head>");
+    for (open, close) in
+        [("<script", "</script>"), ("<svg", "</svg>"), ("<data ", "</data>"), ("<code>", "</code>"), ("<pre", "</pre>")]
+    {
+        rest = without(&rest, open, close);
+    }
+    let recorded = format!("{results}{manifest}");
+    let fixed = "2r L2 MurmurHash3 SHA-256 UTF-8 x86 depth-2 95% 1 0 0.5 0.2 25 20 2.5 97.5 32 4,096 60 2 8 3 5 R1 R2 dU dE T H";
+    let fixed: BTreeSet<&str> = fixed.split(' ').collect();
+    let mut unknown = BTreeSet::new();
+    for word in visible(&rest).split(|c: char| c.is_whitespace() || "()[]:;/=".contains(c)) {
+        let word = word.trim_matches(|c: char| ",.\u{201c}\u{201d}\u{2013}".contains(c));
+        if word.chars().any(|c| c.is_ascii_digit()) {
+            if !fixed.contains(word) && !recorded.contains(word) {
+                unknown.insert(word.to_owned());
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "on the page and in no file: {unknown:?}");
+}
+
+#[test]
+fn the_other_formats_hold_the_same_content() {
+    let folder = evaluated();
+    succeeds(folder.path(), &["report", "run"]);
+    let beside = folder.path().join("run/report");
+    let markdown = std::fs::read_to_string(beside.join("report.md")).unwrap();
+    assert_eq!(succeeds(folder.path(), &["report", "run", "--format", "md"]).lines().count(), markdown.lines().count());
+    let report = json(&beside.join("report.json"));
+    let mut tables = 0;
+    for section in report["sections"].as_array().unwrap() {
+        assert!(markdown.contains(&format!("## {}", section["title"].as_str().unwrap())));
+        for block in section["blocks"].as_array().unwrap().iter().filter(|block| block["block"] == "table") {
+            tables += 1;
+            let csv = std::fs::read_to_string(beside.join(format!("tables/{}.csv", block["id"].as_str().unwrap())));
+            let rows = block["rows"].as_array().unwrap().len();
+            assert!(csv.unwrap().lines().count() > rows, "{}", block["id"]);
+        }
+    }
+    assert!(tables > 12, "{tables} tables");
+    for plot in ["frontier", "frontier-advantage", "mass-frontier", "auroc", "signed-value", "importance"] {
+        let svg = std::fs::read_to_string(beside.join(format!("plots/{plot}.svg"))).unwrap();
+        assert!(svg.starts_with("<?xml") && svg.contains("<style>") && !svg.contains("var("), "{plot}");
+    }
+    // a pure function of the folder: the same bytes again
+    let before = std::fs::read(folder.path().join("run/report.html")).unwrap();
+    succeeds(folder.path(), &["report", "run"]);
+    assert_eq!(before, std::fs::read(folder.path().join("run/report.html")).unwrap());
+}
+
+#[test]
+fn several_runs_stand_on_one_page() {
+    let folder = evaluated();
+    let output = foldline(folder.path(), &["report", "run", "run"]);
+    assert_eq!(output.status.code(), Some(2));
+    succeeds(folder.path(), &["report", "run", "run", "--out", "both"]);
+    let page = std::fs::read_to_string(folder.path().join("both/report.html")).unwrap();
+    assert!(page.contains("id=\"r1-frontier\"") && page.contains("id=\"r2-frontier\""));
+    let ids = between(&page, " id=\"", "\"");
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "an id stands twice");
+    assert!(folder.path().join("both/report/r2/tables/operating-points.csv").is_file());
+}
+
+#[test]
+fn a_paper_table_prints_as_markdown_or_says_which_there_are() {
+    let folder = evaluated();
+    let table = succeeds(folder.path(), &["report", "run", "--table", "14"]);
+    assert!(table.contains("Table 14") && table.lines().filter(|line| line.starts_with("| ")).count() > 3, "{table}");
+    let output = foldline(folder.path(), &["report", "run", "--table", "99"]);
+    assert_eq!(output.status.code(), Some(65));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("14"));
+}
+
+/// Names that try to break out of text, attributes, scripts, Markdown and CSV.
+const HOSTILE: &str = "x\"><script>alert(1)</script><img src=x onerror=alert(2)> '--> ]]> {{ 7*7 }} |a|`b`\n=1+1";
+
+#[test]
+fn nothing_from_a_run_becomes_markup() {
+    let folder = evaluated();
+    let path = folder.path().join("run/results.json");
+    let mut results: Results = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for cell in &mut results.cells {
+        cell.name = format!("{HOSTILE}{}", cell.name);
+        cell.warnings = vec![HOSTILE.to_owned()];
+        cell.models = vec![HOSTILE.to_owned()];
+        cell.group = HOSTILE.to_owned();
+    }
+    results.corpus.notes = vec![HOSTILE.to_owned()];
+    results.corpus.summary.unmapped_functions = vec![HOSTILE.to_owned()];
+    results.refused.push(foldline::results::Refused { analysis: HOSTILE.to_owned(), reason: HOSTILE.to_owned() });
+    let run = RunReport::of(&results, None, HOSTILE).unwrap();
+    let page = foldline::report::html::render(std::slice::from_ref(&run)).unwrap();
+    assert_eq!(page.matches("<script").count(), 2, "the page's own script and its data");
+    assert!(!page.contains("<img") && !page.contains("<script>alert") && page.contains("&lt;script&gt;"));
+    assert!(page.contains("{{ 7*7 }}"), "a name is no template");
+    let markdown = foldline::report::markdown::render(&run.report, "plots");
+    // what is literal stands between two backticks, as the names hold single ones, or is indented
+    let lines = markdown.lines().filter(|line| !line.starts_with("    "));
+    let open: Vec<String> = lines.map(|line| without(line, "``", "``").replace("\\<", "")).collect();
+    assert!(open.iter().all(|line| !line.contains("<script>") && !line.contains("<img")), "{open:#?}");
+    // a headline that is not to be found under its hostile name is no reason to fall over
+    assert!(run.report.sections.iter().flat_map(|s| &s.blocks).any(|block| matches!(block, Block::Absent { .. })));
+}
+
+#[test]
+fn a_broken_run_is_refused_with_its_name() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("run")).unwrap();
+    for (content, expected) in
+        [(None, "results.json"), (Some("{}"), "results.json"), (Some("not JSON"), "results.json")]
+    {
+        if let Some(content) = content {
+            std::fs::write(folder.path().join("run/results.json"), content).unwrap();
+        }
+        let output = foldline(folder.path(), &["report", "run"]);
+        assert_eq!(output.status.code(), Some(65));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(expected));
+    }
+}
+
+#[test]
+fn a_real_browser_shows_it() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/report/check_page.py");
+    let folder = evaluated();
+    succeeds(folder.path(), &["report", "run"]);
+    succeeds(folder.path(), &["compare", "run", "--yardstick", "--draws", "60", "--out", "compared"]);
+    for page in ["run/report.html", "compared/report.html"] {
+        let Ok(output) = Command::new("python3").arg(script).arg(folder.path().join(page)).output() else {
+            println!("skipped: there is no python3");
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.code() == Some(77) {
+            println!("skipped: {said}");
+            return;
+        }
+        assert!(output.status.success(), "{page}: {said}{}", String::from_utf8_lossy(&output.stderr));
+        let size = std::fs::metadata(folder.path().join(page)).unwrap().len();
+        assert!(size < 2_000_000, "{page} has {size} bytes");
+    }
+}
