@@ -29,9 +29,15 @@ pub fn evaluated() -> tempfile::TempDir {
 /// Text with its character references resolved.
 pub fn unescaped(text: &str) -> String {
     let mut out = text.to_owned();
-    for (reference, character) in
-        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&#x2f;", "/"), ("&amp;", "&")]
-    {
+    for (reference, character) in [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#x27;", "'"),
+        ("&#39;", "'"),
+        ("&#x2f;", "/"),
+        ("&amp;", "&"),
+    ] {
         out = out.replace(reference, character);
     }
     out
@@ -49,7 +55,8 @@ pub fn without(page: &str, open: &str, close: &str) -> String {
     while let Some(start) = rest.find(open) {
         out.push_str(&rest[..start]);
         out.push(' ');
-        rest = rest[start..].find(close).map_or("", |end| &rest[start + end + close.len()..]);
+        let inside = &rest[start + open.len()..];
+        rest = inside.find(close).map_or("", |end| &inside[end + close.len()..]);
     }
     out + rest
 }
