@@ -1,4 +1,18 @@
-//! The published JSON Schema is the one of the structs that read a policy.
+//! The published JSON Schema is the one of the structs that read a policy; wordings may differ, shapes may not.
+
+use serde_json::Value;
+
+/// A schema without its descriptions, which are doc comments.
+fn shape(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(key, value)| *key != "description" || !value.is_string());
+            kept.map(|(key, value)| (key.clone(), shape(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(shape).collect(),
+        other => other.clone(),
+    }
+}
 
 #[test]
 fn the_published_schema_is_true() {
@@ -7,6 +21,6 @@ fn the_published_schema_is_true() {
     if std::env::var_os("FOLDLINE_WRITE_SCHEMA").is_some() {
         std::fs::write(path, format!("{schema:#}\n")).unwrap();
     }
-    let published: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    assert_eq!(published, schema, "write it anew with FOLDLINE_WRITE_SCHEMA=1");
+    let published: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!(shape(&published), shape(&schema), "write it anew with FOLDLINE_WRITE_SCHEMA=1");
 }
