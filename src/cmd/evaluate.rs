@@ -4,7 +4,7 @@ use super::{Failure, Global, print, say};
 use crate::clock::Stopwatch;
 use crate::evaluate::protocol::{CellName, FoldPlan, Protocol};
 use crate::evaluate::run_folder::{Manifest, RunFolder};
-use crate::evaluate::{Evaluation, Plan, Stage, evaluate};
+use crate::evaluate::{Evaluation, ForeignScores, Plan, Stage, evaluate};
 use crate::input::{CorpusArgs, read_text};
 use crate::progress::Progress;
 use clap::Args as ClapArgs;
@@ -146,7 +146,7 @@ pub fn named_protocol(name: &str) -> Result<Protocol, Failure> {
 ///
 /// # Errors
 /// `Failure::Usage` for a wrong form, `Failure::Data` naming the line.
-pub fn foreign_scores(given: &str) -> Result<(String, BTreeMap<String, f64>), Failure> {
+pub fn foreign_scores(given: &str) -> Result<ForeignScores, Failure> {
     let (name, file) = given
         .split_once('=')
         .filter(|(name, file)| !name.is_empty() && !file.is_empty())

@@ -3,7 +3,7 @@
 use super::{Failure, Global, print};
 use crate::evaluate::protocol::{Protocol, YardstickPlan};
 use crate::evaluate::run_folder::RunFolder;
-use crate::evaluate::{Plan, Stage, evaluate};
+use crate::evaluate::{ForeignScores, Plan, Stage, evaluate};
 use crate::input::CorpusArgs;
 use crate::progress::Progress;
 use crate::results::{Results, YardstickResult};
@@ -81,7 +81,7 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
 }
 
 /// Repetition-averaged scores of every cell of the runs, by boundary.
-fn recorded(runs: &[PathBuf]) -> Result<Vec<(String, BTreeMap<String, f64>)>, Failure> {
+fn recorded(runs: &[PathBuf]) -> Result<Vec<ForeignScores>, Failure> {
     let mut triggers = Vec::new();
     for path in runs {
         let folder = RunFolder::open(path)?;
