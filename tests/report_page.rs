@@ -144,6 +144,10 @@ fn the_other_formats_hold_the_same_content() {
     for plot in ["frontier", "frontier-advantage", "mass-frontier", "auroc", "signed-value", "importance"] {
         let svg = std::fs::read_to_string(beside.join(format!("plots/{plot}.svg"))).unwrap();
         assert!(svg.starts_with("<?xml") && svg.contains("<style>") && !svg.contains("var("), "{plot}");
+        // without a font on the machine there is none, and the report says so
+        if let Ok(png) = std::fs::read(beside.join(format!("plots/{plot}.png"))) {
+            assert!(png.starts_with(b"\x89PNG") && png.len() > 10_000, "{plot}");
+        }
     }
     // a pure function of the folder: the same bytes again
     let before = std::fs::read(folder.path().join("run/report.html")).unwrap();
