@@ -1,5 +1,6 @@
 //! The command line on good and bad input: exit codes, messages, and the same bytes whatever the number of threads.
 
+#![cfg(test)]
 #![cfg(feature = "study")]
 
 use std::io::Write;

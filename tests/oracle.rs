@@ -1,6 +1,7 @@
 //! The paper protocol on the reference cohort, end to end, against an independent implementation: every section of its
 //! expected values, at the tolerances its README states.
 
+#![cfg(test)]
 #![cfg(feature = "study")]
 
 use foldline::evaluate::protocol::Protocol;

@@ -1,7 +1,7 @@
 //! From a cohort to a policy: `fit`, `export`, and the evidence.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(feature = "study")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod policy_support;
 

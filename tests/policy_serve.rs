@@ -1,13 +1,13 @@
 //! The HTTP service, and the document that describes it.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "serve", unix))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod policy_stump;
 mod policy_support;
 
 use policy_stump::stump_in;
-use policy_support::{lines, run};
+use policy_support::{lines, program, run};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -24,7 +24,7 @@ struct Served {
 
 impl Served {
     fn start(policy: &Path, more: &[&str]) -> Served {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_foldline"))
+        let mut child = program()
             .args(["serve", policy.to_str().unwrap(), "--listen", "127.0.0.1:0"])
             .args(more)
             .env("FOLDLINE_TEST_TOKEN", "secret")
@@ -204,7 +204,7 @@ fn a_unix_socket_and_what_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let policy = stump_in(folder.path());
     let socket = folder.path().join("socket");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_foldline"))
+    let mut child = program()
         .args(["serve", policy.to_str().unwrap(), "--unix", socket.to_str().unwrap()])
         .stderr(Stdio::piped())
         .spawn()

@@ -262,3 +262,23 @@ fn a_corpus_gets_the_observables_of_its_summaries() {
     assert_eq!(lines.lines().nth(1), Some(without.to_string().as_str()));
     assert!(Path::new(&out).exists());
 }
+
+/// A log of any harness is a history.
+#[cfg(feature = "import")]
+#[test]
+fn logs_of_harnesses_are_histories() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/transcripts"));
+    if !folder.exists() {
+        println!("{}: absent, not tested", folder.display());
+        return;
+    }
+    let dir = Dir::new("logs");
+    let summary = dir.file("s.md", "- Printed something\n- N/A\n");
+    for log in ["pi.jsonl", "claude-code.jsonl", "codex.jsonl", "openhands.jsonl", "hermes_messages.jsonl"] {
+        let history = folder.join(log).display().to_string();
+        let output = foldline(&["--summary", &summary, "--history", &history], b"");
+        assert_eq!(code(&output), Some(0), "{log}: {}", stderr(&output));
+        // it would be said if no output had been read
+        assert!(!stderr(&output).contains("no_source"), "{log}: {}", stderr(&output));
+    }
+}

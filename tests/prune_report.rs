@@ -1,6 +1,7 @@
 //! `foldline prune report`: the judge measured, real summaries pruned, run records compared.
 #![cfg(all(feature = "prune", feature = "study"))]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,7 +12,7 @@ fn shared(name: &str) -> Option<String> {
     if path.exists() {
         return Some(path.display().to_string());
     }
-    println!("{}: absent, not tested", path.display());
+    writeln!(std::io::stdout(), "{}: absent, not tested", path.display()).expect("stdout is open");
     None
 }
 

@@ -53,8 +53,7 @@ fn windows_by_hand() {
     let one = row(&session("1", "m", "abC|ade"), &options(2));
     assert_eq!((one.first.n, one.first.before.0, one.first.after.0), (1, [1, 1, 0], [1, 0, 1]));
     assert_eq!(one.refetched.iter().collect::<Vec<_>>(), [(&"read src/a.rs".to_owned(), &1)]);
-    // elsewhere at step 2 would reach over the compaction, at step 4 too
-    assert_eq!(one.elsewhere.n, 0);
+    assert_eq!((one.matched.n, one.nearby.n), (0, 0), "no room for neighbours");
     // a failed repeat is blocked and a refetch, once in the union; `a` after the compaction was not seen before it
     let two = row(&session("2", "m", "bc|AA"), &options(2));
     assert_eq!((two.first.before.0, two.first.after.0), ([0, 0, 0], [2, 2, 1]));
@@ -69,8 +68,15 @@ fn windows_by_hand() {
     assert_eq!((near.first.n, near.later.n, near.overlapping, near.looped), (1, 1, 2, false));
     // two gaps of one step in a row
     assert!(row(&session("6", "m", "ab|c|d|ef"), &options(2)).looped);
-    // places away from compactions: of abcdefgh|ij at k = 2 the places 2, 4 and 6 count, 8 is the compaction
-    assert_eq!(row(&session("7", "m", "abcdefgh|ij"), &options(2)).elsewhere.n, 3);
+    // neighbours at k = 1: of a compaction behind step 3 of 6 the places 1 and 5
+    let nearby = row(&session("7", "m", "aBc|abC"), &options(1));
+    assert_eq!((nearby.matched.n, nearby.nearby.n), (1, 2));
+    assert_eq!((nearby.matched.before.0, nearby.matched.after.0), ([0, 0, 0], [1, 0, 1]));
+    // before place 1: a; after it: B failed; before place 5: b again; after it: C failed and again
+    assert_eq!((nearby.nearby.before.0, nearby.nearby.after.0), ([1, 0, 1], [2, 2, 1]));
+    // a second compaction within a neighbour's windows leaves none
+    assert_eq!(row(&session("8", "m", "abcde|fghi|j"), &options(1)).matched.n, 1);
+    assert_eq!(row(&session("9", "m", "abcde|fg|hij"), &options(1)).matched.n, 0);
 }
 
 #[test]

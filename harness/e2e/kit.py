@@ -78,7 +78,10 @@ def offline_environment(home):
 
 
 def npm_install(folder, *packages, scripts=False):
-    """Installs npm packages into `folder` unless they are there; raises Skip where npm or its registry is absent."""
+    """Installs npm packages into `folder` unless they are there.
+
+    Raises Skip where npm or its registry is out of reach, and ends the test where an install fails though it is not.
+    """
     stamp = os.path.join(folder, ".installed")
     wanted = " ".join(packages)
     if os.path.exists(stamp) and read_text(stamp) == wanted:
@@ -88,12 +91,15 @@ def npm_install(folder, *packages, scripts=False):
         raise Skip("npm is not installed (Debian: apt-get install nodejs npm)")
     os.makedirs(folder, exist_ok=True)
     write_text(os.path.join(folder, "package.json"), '{"name": "client-under-test", "private": true}\n')
-    command = [npm, "install", "--no-audit", "--no-fund", "--no-update-notifier", *packages]
+    command = [npm, "install", "--no-audit", "--no-fund", "--no-update-notifier", "--fetch-retries=1", *packages]
     if not scripts:
         command.insert(2, "--ignore-scripts")
     done = run(command, cwd=folder, timeout=600)
     if done.code != 0:
-        raise Skip(f"npm could not install {wanted}: {done.stderr.strip().splitlines()[-1:]}")
+        said = " / ".join(line for line in done.stderr.splitlines() if "error" in line)[:300]
+        if run([npm, "view", packages[0], "version", "--fetch-retries=0"], timeout=60).code != 0:
+            raise Skip(f"npm's registry is out of reach: {said}")
+        sys.exit(f"npm could not install {wanted}: {said}")
     write_text(stamp, wanted)
     return folder
 

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
 logging.getLogger("foldline").setLevel(logging.INFO)
-options = {"prompts": 1, "trigger": 4000, "window": 100000, "async": False, "twice": False, **json.loads(sys.argv[1])}
+options = {"prompts": 1, "trigger": 4000, "window": 100000, "async": False, "adapter": "", **json.loads(sys.argv[1])}
 
 
 @tool
@@ -42,8 +42,15 @@ class AskedTwice(FoldlineSummarization):
         return second
 
 
+class Changed(FoldlineSummarization):
+    """As if another version of LangChain had taken away what the adapter uses."""
+
+    def _tokens(self, messages, stale_usage):
+        raise AttributeError("no such attribute")
+
+
 model = ChatOpenAI(model="stub-model", base_url=options["url"], api_key="stub-key", max_retries=0)
-middleware = (AskedTwice if options["twice"] else FoldlineSummarization)(
+middleware = {"twice": AskedTwice, "changed": Changed}.get(options["adapter"], FoldlineSummarization)(
     model=model, trigger=("tokens", options["trigger"]), keep=("messages", 2), trim_tokens_to_summarize=None,
     window_tokens=options["window"],
 )

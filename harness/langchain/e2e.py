@@ -51,7 +51,7 @@ def check_policy(checks, start):
     checks.check("after three blocks in a row compaction happens",
                  "allow:max_blocks" in seen.decided_by() and seen.summaries >= 1 and finished(seen), seen.decided_by())
 
-    seen = start("twice", block, script=[STEP] * 9 + [DONE], options={"twice": True})
+    seen = start("twice", block, script=[STEP] * 9 + [DONE], options={"adapter": "twice"})
     pairs = [(line["boundary"], line["decision"], line["decided_by"], line["consecutive_blocks"]) for line in seen.decisions]
     checks.check("asking twice at one boundary gives one answer",
                  seen.report.get("same") is not None and pairs[0::2] == pairs[1::2] and len(pairs) >= 4,
@@ -83,6 +83,13 @@ def check_never_blocked(checks, start):
                  f"{seen.decided_by()}, {seen.tokens}")
 
 
+def check_other_version(checks, start):
+    """An adapter that does not fit the installed version of LangChain allows."""
+    seen = start("changed", policy("always-block"), options={"adapter": "changed"})
+    checks.check("where the adapter itself fails compaction happens and the log says why",
+                 seen.summaries >= 1 and finished(seen) and "compaction goes on" in seen.logged)
+
+
 def main():
     try:
         python = venv_install(os.path.join(os.path.abspath(sys.argv[1]), "langchain-1.5.2"), "python3", *PACKAGES)
@@ -92,7 +99,7 @@ def main():
     enter_loopback_namespace()
     checks, start = Checks("LangChain 1.5.2"), starter(python)
     for group, arguments in ((check_policy, (start,)), (check_never_blocked, (start,)),
-                             (check_python_failures, (start, finished))):
+                             (check_python_failures, (start, finished)), (check_other_version, (start,))):
         checks.group(group.__doc__.strip().splitlines()[0])
         group(checks, *arguments)
     return checks.finish()

@@ -53,8 +53,15 @@ class FoldlineSummarization(SummarizationMiddleware):
         memory, blocked = await asyncio.to_thread(self._decide, state)
         return self._remember(state, memory, None if blocked else await super().abefore_model(state, runtime))
 
-    def _decide(self, state: Any) -> tuple[dict, bool]:
+    def _decide(self, state: Any) -> tuple[dict | None, bool]:
         """What is remembered, and whether the summary that is due now must wait."""
+        try:
+            return self._decide_or_fail(state)
+        except Exception as error:  # whatever a future version of LangChain changes must not end a run
+            self.gate.warn(error)
+            return None, False
+
+    def _decide_or_fail(self, state: Any) -> tuple[dict, bool]:
         stored = state.get("foldline") or {}
         memory = {"summarised": list(stored.get("summarised", [])), "gate": GateState(**stored.get("gate", {}))}
         messages = state["messages"]
@@ -90,8 +97,10 @@ class FoldlineSummarization(SummarizationMiddleware):
                 break
         return self.token_counter(messages), "estimate"
 
-    def _remember(self, state: Any, memory: dict, update: dict | None) -> dict | None:
+    def _remember(self, state: Any, memory: dict | None, update: dict | None) -> dict | None:
         """Adds what must be remembered to the update of the thread's state."""
+        if memory is None:
+            return update
         stored = state.get("foldline") or {}
         changed = {"summarised": memory["summarised"], "stale_usage": stored.get("stale_usage")}
         if update is not None:

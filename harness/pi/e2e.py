@@ -35,6 +35,9 @@ class Pi:
         if version == OLD:
             folder = npm_install(os.path.join(cache, f"pi-{OLD}"), f"@mariozechner/pi-coding-agent@{OLD}")
             self.node = shutil.which("node")
+            if not run([self.node, "--version"]).stdout.startswith("v20."):
+                node = npm_install(os.path.join(cache, "node-20"), "node@20", scripts=True)
+                self.node = os.path.join(node, "node_modules", "node", "bin", "node")
         else:
             packages = (f"@earendil-works/pi-coding-agent@{NEW}", "node@22")
             folder = npm_install(os.path.join(cache, f"pi-{NEW}"), *packages, scripts=True)

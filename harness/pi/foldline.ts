@@ -14,8 +14,8 @@ import { spawn } from "node:child_process";
 
 type Reason = "manual" | "threshold" | "overflow";
 
-/** Why pi compacts, for versions before 0.79.10, which do not say it. Exported for its test. */
-export function inferReason(event: any, contextWindow: number | undefined, mayAskByItself: boolean): Reason {
+/** Why pi compacts, for versions before 0.79.10, which do not say it. */
+function inferReason(event: any, contextWindow: number | undefined, mayAskByItself: boolean): Reason {
   // pi asks by itself once after a run and once before a prompt; every other call is somebody's /compact.
   if (event.customInstructions || !mayAskByItself) return "manual";
   const messages = event.branchEntries.filter((entry: any) => entry.type === "message").map((e: any) => e.message);

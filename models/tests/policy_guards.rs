@@ -1,7 +1,5 @@
 //! The order of authority: by hand, by the case file, and as properties over all inputs.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod common;
 
 use foldline_models::policy::guards::{Verdict, decide};
@@ -175,7 +173,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
 }
 
 fn any_guards() -> impl Strategy<Value = Guards> {
-    let share = || (0u32..=1000).prop_map(|thousandths| Share::new(f64::from(thousandths) / 1000.0).unwrap());
+    let share = || (0u32..=1000).prop_map(|thousandths| Share::new(f64::from(thousandths) / 1000.0).expect("a share"));
     (share(), 0u64..50_000, 0u64..5, share(), share()).prop_map(|(ceiling, reserve, cap, floor, cooldown)| Guards {
         hard_ceiling_share: ceiling,
         summary_reserve_tokens: reserve,

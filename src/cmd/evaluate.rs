@@ -4,7 +4,7 @@ use super::{Failure, Global, print, say};
 use crate::clock::Stopwatch;
 use crate::evaluate::protocol::{CellName, FoldPlan, Protocol};
 use crate::evaluate::run_folder::{Manifest, RunFolder};
-use crate::evaluate::{Evaluation, Plan, Stage, evaluate};
+use crate::evaluate::{Evaluation, ForeignScores, Plan, Stage, evaluate};
 use crate::input::{CorpusArgs, read_text};
 use crate::progress::Progress;
 use clap::Args as ClapArgs;
@@ -74,8 +74,9 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     let plan = plan(args, global)?;
     let corpus = args.corpus.load()?;
     let folder = RunFolder::create(&args.out)?;
-    let evaluation = evaluate(&corpus, &plan, Some(&folder), &Progress::on_terminal())
-        .map_err(|failure| failure.of_file(&args.corpus.corpus))?;
+    let progress = Progress::on_terminal();
+    let evaluation =
+        evaluate(&corpus, &plan, Some(&folder), &progress).map_err(|failure| failure.of_file(&args.corpus.corpus))?;
     let manifest = Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args().collect(),
@@ -83,7 +84,7 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
         threads: rayon::current_num_threads(),
         started_unix_seconds: watch.started_unix_seconds(),
         elapsed_seconds: watch.seconds(),
-        stages: Vec::new(),
+        stages: progress.stages(),
         corpus: args.corpus.corpus.display().to_string(),
         corpus_sha256: corpus.sha256.clone(),
     };
@@ -145,7 +146,7 @@ pub fn named_protocol(name: &str) -> Result<Protocol, Failure> {
 ///
 /// # Errors
 /// `Failure::Usage` for a wrong form, `Failure::Data` naming the line.
-pub fn foreign_scores(given: &str) -> Result<(String, BTreeMap<String, f64>), Failure> {
+pub fn foreign_scores(given: &str) -> Result<ForeignScores, Failure> {
     let (name, file) = given
         .split_once('=')
         .filter(|(name, file)| !name.is_empty() && !file.is_empty())

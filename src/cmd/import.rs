@@ -240,6 +240,11 @@ fn import(kind: Kind, args: &Args, options: &Options, account: &mut Account, out
             let wanted = |path: &Path, is_folder: bool| Format::ALL.iter().any(|format| format.wants(path, is_folder));
             for path in discover(&args.sources, &wanted, &mut account.left_out) {
                 match detect(&path) {
+                    // code and tool calls are read with different profiles, so they are no one corpus
+                    Some(format @ (Format::PairTrajectory | Format::Appworld)) => {
+                        let reason = format!("trajectory of code (use import {format})");
+                        account.left_out.add(reason, 1, Some(path.display().to_string()));
+                    }
                     Some(format) => formats.push((format, path)),
                     None => account.left_out.add("file of no known format", 1, Some(path.display().to_string())),
                 }

@@ -30,6 +30,8 @@ mod serve;
 mod simulate;
 #[cfg(all(feature = "import", feature = "study"))]
 mod survey;
+#[cfg(feature = "study")]
+mod yardstick;
 
 use clap::{Args, Parser, Subcommand};
 use std::fmt;
@@ -67,6 +69,8 @@ enum Verb {
     Check(check::Args),
     #[cfg(feature = "study")]
     Evaluate(Box<evaluate::Args>),
+    #[cfg(feature = "study")]
+    Yardstick(yardstick::Args),
     #[cfg(feature = "study")]
     Export(export::Args),
     #[cfg(feature = "tables")]
@@ -175,6 +179,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Demo(args) => demo::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Check(args) => check::run(&args, global),
+        #[cfg(feature = "study")]
+        Verb::Yardstick(args) => yardstick::run(&args, global),
         #[cfg(feature = "study")]
         Verb::Evaluate(args) => evaluate::run(&args, global),
         #[cfg(feature = "study")]

@@ -49,6 +49,9 @@ pub enum Stage {
     Importance,
 }
 
+/// Scores of a trigger fitted elsewhere: its name, and a score for every boundary.
+pub type ForeignScores = (String, BTreeMap<String, f64>);
+
 /// What to evaluate and how.
 pub struct Plan {
     /// The protocol.
@@ -60,7 +63,7 @@ pub struct Plan {
     /// Folds from files, by the unit they hold together (`task` or `stem`), as CSV text with the file's name.
     pub fold_files: BTreeMap<&'static str, (String, String)>,
     /// Foreign scores by name: one per boundary of the cohort.
-    pub foreign: Vec<(String, BTreeMap<String, f64>)>,
+    pub foreign: Vec<ForeignScores>,
     /// Cells to refit in place of the best ones.
     pub sensitivity_cells: Vec<CellName>,
     /// Stages to run; all when empty.

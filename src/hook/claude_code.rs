@@ -142,7 +142,6 @@ fn request(
     let trigger =
         if overflow && payload["trigger"] != "manual" { json!("overflow") } else { payload["trigger"].clone() };
     let request = json!({
-        "profile": "tool",
         "call_site": "PreCompact",
         "trigger": trigger,
         "compaction_index": compactions + 1,

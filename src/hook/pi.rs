@@ -39,7 +39,6 @@ fn request(payload: &Value, branch: &Branch) -> Map<String, Value> {
         Some((before, after)) => json!({"tokens_before": before, "tokens_after": after}),
     };
     let request = json!({
-        "profile": "tool",
         "call_site": "session_before_compact",
         "trigger": trigger(payload, branch, &tokens),
         "compaction_index": branch.compactions + 1,

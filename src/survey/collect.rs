@@ -96,8 +96,11 @@ pub struct SessionRow {
     pub short: u64,
     /// Compactions whose windows hold another compaction.
     pub overlapping: u64,
-    /// Windows around places without a compaction, in sessions that have one.
-    pub elsewhere: Pairs,
+    /// Windows around those compactions that have both places of `nearby`.
+    pub matched: Pairs,
+    /// Windows around the places 2k steps before and after each of these compactions, whose windows hold no compaction: two
+    /// places for each, so that a smooth drift of the session cancels in the difference.
+    pub nearby: Pairs,
     /// What was fetched again within k steps after a compaction, having been fetched before it.
     pub refetched: BTreeMap<String, u64>,
     /// Two neighbouring gaps between compactions shorter than k steps, or two ineffective compactions in a row.
@@ -209,7 +212,8 @@ pub fn row(session: &Session, options: &Options) -> SessionRow {
         later: Pairs::default(),
         short: 0,
         overlapping: 0,
-        elsewhere: Pairs::default(),
+        matched: Pairs::default(),
+        nearby: Pairs::default(),
         refetched: BTreeMap::new(),
         looped: false,
     };
@@ -229,14 +233,16 @@ pub fn row(session: &Session, options: &Options) -> SessionRow {
         row.overlapping += u64::from(others.into_iter().any(|(_, &other)| other + k > at && other < at + k));
         let pairs = if number == 0 { &mut row.first } else { &mut row.later };
         pairs.add(sum(at - k..at), sum(at..at + k));
-    }
-    if !places.is_empty() {
-        let mut at = k;
-        while at + k <= session.steps.len() {
-            if !places.iter().any(|&place| place + k >= at && place < at + k) {
-                row.elsewhere.add(sum(at - k..at), sum(at..at + k));
+        let is_free = |near: usize| {
+            near >= k
+                && near + k <= session.steps.len()
+                && !places.iter().any(|&place| place + k > near && place < near + k)
+        };
+        if at >= 3 * k && is_free(at - 2 * k) && is_free(at + 2 * k) {
+            row.matched.add(sum(at - k..at), sum(at..at + k));
+            for near in [at - 2 * k, at + 2 * k] {
+                row.nearby.add(sum(near - k..near), sum(near..near + k));
             }
-            at += k;
         }
     }
     row.looped = has_looped(&row.compactions, k as u64);

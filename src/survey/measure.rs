@@ -75,10 +75,10 @@ pub struct Group {
     pub later: Vec<Contrast>,
     /// Change around later compactions less change around first ones.
     pub later_less_first: Vec<Difference>,
-    /// At places of the same sessions without a compaction.
-    pub elsewhere: Vec<Contrast>,
-    /// Change around compactions less change elsewhere.
-    pub beyond_elsewhere: Vec<Difference>,
+    /// At the places 2k steps before and after a compaction, for compactions that have both.
+    pub nearby: Vec<Contrast>,
+    /// Change around those compactions less change nearby: what a smooth drift of the session does not explain.
+    pub beyond_nearby: Vec<Difference>,
 }
 
 /// A median over compactions.
@@ -191,7 +191,7 @@ fn group(harness: &str, model: &str, rows: &[&SessionRow], streams: &Streams, dr
     let pairs_of =
         |pick: &dyn Fn(&SessionRow) -> Pairs| -> Vec<Pairs> { compacted.iter().map(|row| pick(row)).collect() };
     let around = pairs_of(&|row| sum(row.first, row.later));
-    let elsewhere = pairs_of(&|row| row.elsewhere);
+    let (matched, nearby) = (pairs_of(&|row| row.matched), pairs_of(&|row| row.nearby));
     let (first, later) = (pairs_of(&|row| row.first), pairs_of(&|row| row.later));
     let differences = |one: &[Pairs], other: &[Pairs]| -> Vec<Difference> {
         (0..3).map(|channel| difference(one, other, channel, &draws)).collect()
@@ -223,8 +223,8 @@ fn group(harness: &str, model: &str, rows: &[&SessionRow], streams: &Streams, dr
         later_less_first: differences(&later, &first),
         first: contrasts(&first),
         later: contrasts(&later),
-        beyond_elsewhere: differences(&around, &elsewhere),
-        elsewhere: contrasts(&elsewhere),
+        beyond_nearby: differences(&matched, &nearby),
+        nearby: contrasts(&nearby),
     }
 }
 
@@ -264,11 +264,11 @@ fn contrast(pairs: &[Pairs], channel: usize, draws: &Draws) -> Contrast {
     }
 }
 
-fn difference(around: &[Pairs], elsewhere: &[Pairs], channel: usize, draws: &Draws) -> Difference {
+fn difference(one: &[Pairs], other: &[Pairs], channel: usize, draws: &Draws) -> Difference {
     // both sides must vary, or the interval would be that of one of them
     let with = |pairs: &[Pairs]| pairs.iter().filter(|pairs| pairs.n > 0).count() as u64;
-    let sessions = with(around).min(with(elsewhere));
-    let of = |draw: &dyn Fn(usize) -> u32| change(around, channel, draw).minus(change(elsewhere, channel, draw));
+    let sessions = with(one).min(with(other));
+    let of = |draw: &dyn Fn(usize) -> u32| change(one, channel, draw).minus(change(other, channel, draw));
     let (lo, hi) = interval(sessions, draws, |draw| of(&|session| draw[session]));
     Difference { channel: CHANNELS[channel], difference: of(&|_| 1), lo, hi }
 }

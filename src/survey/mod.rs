@@ -1,8 +1,8 @@
 //! What compaction cost in someone's own sessions: burden before and after each compaction, by harness and model.
 //!
 //! Observational throughout. A harness compacts when a context is full, late in a session and often in the middle of hard
-//! work, so what follows a compaction differs from what came before it for other reasons too. The same contrast at places of
-//! the same sessions without a compaction (*elsewhere*) shows how much of it a session's course alone brings.
+//! work, so what follows a compaction differs from what came before it for other reasons too. The same contrast *nearby*,
+//! 2k steps before and after each compaction, shows how much of it a session's course alone brings.
 
 pub mod collect;
 pub mod measure;

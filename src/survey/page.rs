@@ -39,12 +39,12 @@ pub fn page(survey: &Survey) -> Result<String, minijinja::Error> {
                 ("all compactions", &group.all),
                 ("first", &group.first),
                 ("later", &group.later),
-                ("elsewhere", &group.elsewhere),
+                ("nearby", &group.nearby),
             ];
             let rows: Vec<_> =
                 rows.iter().flat_map(|(what, list)| list.iter().map(|one| contrast(what, one))).collect();
             let differences: Vec<_> =
-                [("later less first", &group.later_less_first), ("beyond elsewhere", &group.beyond_elsewhere)]
+                [("later less first", &group.later_less_first), ("beyond nearby", &group.beyond_nearby)]
                     .iter()
                     .flat_map(|(what, list)| list.iter().map(|one| difference(what, one)))
                     .collect();

@@ -43,6 +43,10 @@ pub fn text(survey: &Survey) -> String {
         ));
     }
     line("blocked, refetch: share of all steps; tok: median context size where recorded".to_owned());
+    line(format!(
+        "nearby: the places {} steps before and after a compaction, where neither holds another",
+        2 * survey.k
+    ));
     for group in survey.groups.iter().filter(|group| group.compactions > 0) {
         line(String::new());
         line(format!(
@@ -54,7 +58,7 @@ pub fn text(survey: &Survey) -> String {
             ("compactions", &group.all),
             ("first ones", &group.first),
             ("later ones", &group.later),
-            ("elsewhere", &group.elsewhere),
+            ("nearby", &group.nearby),
         ];
         for (what, contrasts) in rows {
             if contrasts.iter().all(|contrast| contrast.n == 0) {
@@ -66,7 +70,7 @@ pub fn text(survey: &Survey) -> String {
             }
         }
         for (what, differences) in
-            [("later less first", &group.later_less_first), ("beyond elsewhere", &group.beyond_elsewhere)]
+            [("later less first", &group.later_less_first), ("beyond nearby", &group.beyond_nearby)]
         {
             for difference in differences {
                 if let Some(value) = difference.difference.defined() {
@@ -74,6 +78,9 @@ pub fn text(survey: &Survey) -> String {
                     line(format!("  {what}, {:8} {change}", difference.channel));
                 }
             }
+        }
+        if group.compacted_sessions < 10 {
+            line("  fewer than 10 sessions: the intervals are too narrow to rely on".to_owned());
         }
         let notes = [
             (group.short, "compactions with fewer steps on one side have no contrast"),

@@ -296,3 +296,25 @@ fn trace_fixture_and_its_errors() {
     assert_eq!(boundaries[0].prefix.historical_exact.first().map(String::as_str), Some("notes.f(a=1)"));
     assert_eq!(account.left_out.count("boundary id of rollouts that no boundary has"), 1);
 }
+
+#[test]
+fn redaction_keeps_what_tool_calls_did() {
+    use foldline::import::redact::Redactor;
+    let plain = options();
+    let redacted = foldline::import::boundaries::Options { redactor: Some(Redactor::default()), ..options() };
+    let (one, _) = import(Format::Atif, fixture("atif.json"), &plain);
+    let (other, _) = import(Format::Atif, fixture("atif.json"), &redacted);
+    let text = String::from_utf8(other.clone()).expect("UTF-8");
+    for secret in ["parser", "make test", "todo", "atif-session-1", "cannot find"] {
+        assert!(!text.contains(secret), "{secret} is still there");
+    }
+    let (one, other) = (read(one, Profile::coding_agent()), read(other, Profile::coding_agent()));
+    let (one, other) = (&one[0], &other[0]);
+    assert_eq!(one.prefix.historical_functions, other.prefix.historical_functions, "classes of commands stay");
+    assert_eq!(one.prefix.historical_exact.len(), other.prefix.historical_exact.len());
+    assert_eq!(one.prefix.tail_errors, other.prefix.tail_errors);
+    let lengths = |boundary: &Boundary| boundary.prefix.tail.iter().map(|t| t.chars().count()).collect::<Vec<_>>();
+    assert_eq!(lengths(one), lengths(other));
+    assert_eq!(Burden::of(one), Burden::of(other));
+    assert_eq!(one.context.tokens_before, other.context.tokens_before);
+}

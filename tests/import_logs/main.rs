@@ -3,5 +3,6 @@
 
 mod appworld;
 mod bad_input;
+mod clients;
 mod formats;
 mod support;

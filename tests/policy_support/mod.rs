@@ -4,9 +4,14 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+/// The program under test: the one just built, or the one that `FOLDLINE_BIN` names.
+pub fn program() -> Command {
+    Command::new(std::env::var_os("FOLDLINE_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_foldline").into()))
+}
+
 /// The program with a text on stdin.
 pub fn run(arguments: &[&str], stdin: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_foldline"))
+    let mut child = program()
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -46,12 +46,19 @@ class FoldlineEngine(ContextCompressor):
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         if not super().should_compress(prompt_tokens):
             return False
+        try:
+            return not self._blocks(prompt_tokens)
+        except Exception as error:  # whatever a future version of Hermes changes must not end a turn
+            self.foldline.warn(error)
+            return True
+
+    def _blocks(self, prompt_tokens: int | None) -> bool:
         tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
         session = getattr(self, "_session_id", "") or ""
         steps = STEPS.get(session, [])
         # Hermes asks after a tool call and again before the next request: same session, steps and answers so far.
         boundary = f"{session}:{len(steps)}:{self.responses}"
-        return not self.foldline.blocks(
+        return self.foldline.blocks(
             self.foldline_state,
             boundary,
             steps,

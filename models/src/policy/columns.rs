@@ -88,9 +88,9 @@ pub fn name_of(extractor: &Extractor, dense: &[String], index: usize) -> String 
         _ if index < at.dense => name(dense, index),
         _ if index < at.functions => name(&extractor.vocabulary.functions, index - at.dense),
         _ if index < at.apps => format!("app:{}", name(&extractor.vocabulary.apps, index - at.functions)),
+        _ if index >= at.buckets => String::new(),
         _ if index < at.apps + buckets => format!("token:{}", index - at.apps),
-        _ if index < at.buckets => format!("exact:{}", index - at.apps - buckets),
-        _ => String::new(),
+        _ => format!("exact:{}", index - at.apps - buckets),
     }
 }
 

@@ -109,8 +109,10 @@ impl Request {
         }
         let boundary_id = read.text("boundary_id");
         let session = read.text("session");
+        // an adapter knows the call syntax, a host of its own perhaps the profile's name
         if let Some(stated) = read.text("profile")
             && stated != profile.name
+            && stated != syntax_name(profile.syntax)
         {
             read.wrong.push(format!("the request has profile {stated}, and the policy {}", profile.name));
         }
@@ -347,6 +349,13 @@ fn difficulty(value: &Value) -> Option<u8> {
     match value {
         Value::String(word) => ["easy", "medium", "hard"].iter().position(|w| w == word).map(|at| at as u8 + 1),
         other => other.as_u64().filter(|level| (1..=3).contains(level)).map(|level| level as u8),
+    }
+}
+
+fn syntax_name(syntax: Syntax) -> &'static str {
+    match syntax {
+        Syntax::Appworld => "appworld",
+        Syntax::Tool => "tool",
     }
 }
 

@@ -124,8 +124,7 @@ impl Policy {
         let value: Value = serde_json::from_slice(bytes).map_err(PolicyError::NotJson)?;
         check_version(&value)?;
         let found = sha256_without(&value, "sha256");
-        // from the text, not from the value: its errors then name line and column
-        let file: PolicyFile = serde_json::from_slice(bytes).map_err(PolicyError::Shape)?;
+        let file: PolicyFile = serde_json::from_value(value).map_err(PolicyError::Shape)?;
         if file.sha256 != found {
             return Err(PolicyError::Tampered { found, stated: file.sha256 });
         }

@@ -94,7 +94,7 @@ fn entries(id: &str, trajectory: &Trajectory, names: &BTreeSet<String>, cut: usi
     let Some(&(key, value)) = pairs.iter().nth(pick("pair", pairs.len())) else { return Vec::new() };
     let everything = format!("{known}\n{}", outputs.to_lowercase());
     let Some((kind, altered)) = alter(id, value, &everything, names) else { return Vec::new() };
-    let spoken = if number(id, "key") % 2 == 0 { key.replace('_', " ") } else { key.to_owned() };
+    let spoken = if number(id, "key").is_multiple_of(2) { key.replace('_', " ") } else { key.to_owned() };
     let fill = |template: &str, value: &str| template.replace("{key}", &spoken).replace("{value}", value);
     let report = REPORTS[pick("report", REPORTS.len())];
     let mut built = vec![

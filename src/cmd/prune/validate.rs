@@ -203,6 +203,9 @@ fn scenario<'a>(label: &'a Label, setting: &'a Setting<'_>) -> &'a str {
     scenario_of(task.unwrap_or_else(|| task_of(&label.trajectory_id)))
 }
 
+/// Trajectory, summary and number of steps shown: entries that are judged together.
+type Together<'a> = (&'a str, Option<&'a str>, Option<usize>);
+
 /// Scores, entries of one summary (or trajectory) together. Ids are counted within such a group.
 fn score(
     labels: &[Label],
@@ -210,7 +213,7 @@ fn score(
     setting: &Setting<'_>,
     reasons: &mut BTreeMap<String, usize>,
 ) -> Result<Vec<Option<f64>>, Failure> {
-    let mut groups: BTreeMap<(&str, Option<&str>, Option<usize>), Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<Together<'_>, Vec<usize>> = BTreeMap::new();
     for (at, label) in labels.iter().enumerate() {
         let key = (label.trajectory_id.as_str(), label.summary_id.as_deref(), label.steps_shown);
         groups.entry(key).or_default().push(at);

@@ -71,7 +71,7 @@ struct CompactMetadata {
 }
 
 /// Bookkeeping lines that say nothing about the conversation.
-const BOOKKEEPING: [&str; 15] = [
+const BOOKKEEPING: [&str; 17] = [
     "last-prompt",
     "queue-operation",
     "cost-state",
@@ -87,6 +87,8 @@ const BOOKKEEPING: [&str; 15] = [
     "agent-name",
     "permission-mode",
     "atis-latch",
+    "mode",
+    "ai-title",
 ];
 
 /// Reads one transcript. The path from the last entry to the root counts, over `logicalParentUuid` at a compaction;
