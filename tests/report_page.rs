@@ -4,12 +4,14 @@
 #![cfg(feature = "study")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read what it made has failed")]
 
+mod report_html;
 mod report_support;
 
 use foldline::report::RunReport;
 use foldline::report::content::{Block, Style, print};
 use foldline::results::Results;
-use report_support::{between, evaluated, foldline, succeeds, unescaped, visible, without};
+use report_html::{between, unescaped, visible, without};
+use report_support::{evaluated, foldline, succeeds};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::Path;
