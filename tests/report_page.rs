@@ -4,12 +4,14 @@
 #![cfg(feature = "study")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read what it made has failed")]
 
+mod report_html;
 mod report_support;
 
 use foldline::report::RunReport;
 use foldline::report::content::{Block, Style, print};
 use foldline::results::Results;
-use report_support::{between, evaluated, foldline, succeeds, unescaped, visible, without};
+use report_html::{between, unescaped, visible, without};
+use report_support::{evaluated, foldline, succeeds};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -144,6 +146,10 @@ fn the_other_formats_hold_the_same_content() {
     for plot in ["frontier", "frontier-advantage", "mass-frontier", "auroc", "signed-value", "importance"] {
         let svg = std::fs::read_to_string(beside.join(format!("plots/{plot}.svg"))).unwrap();
         assert!(svg.starts_with("<?xml") && svg.contains("<style>") && !svg.contains("var("), "{plot}");
+        // without a font on the machine there is none, and the report says so
+        if let Ok(png) = std::fs::read(beside.join(format!("plots/{plot}.png"))) {
+            assert!(png.starts_with(b"\x89PNG") && png.len() > 10_000, "{plot}");
+        }
     }
     // a pure function of the folder: the same bytes again
     let before = std::fs::read(folder.path().join("run/report.html")).unwrap();

@@ -290,3 +290,22 @@ impl Burden {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_counts_are_those_some_rollout_has() {
+        // union, blocked, refetch at horizons 1, 3, 5
+        assert!(RolloutCounts::recorded([[1, 2, 4], [1, 1, 3], [0, 1, 1]]).is_some());
+        for impossible in [
+            [[2, 2, 2], [2, 2, 2], [0, 0, 0]],
+            [[1, 0, 0], [1, 0, 0], [0, 0, 0]],
+            [[0, 1, 1], [0, 2, 2], [0, 0, 0]],
+            [[0, 3, 3], [0, 1, 1], [0, 1, 1]],
+        ] {
+            assert_eq!(RolloutCounts::recorded(impossible), None);
+        }
+    }
+}

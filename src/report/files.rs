@@ -1,7 +1,7 @@
 //! Where the outputs of a report lie.
 //!
 //! In one folder: `report.html`, and beside it `report/` with `report.md`, `report.json`, `tables/NAME.csv` and
-//! `plots/NAME.svg`. For several runs each has its own subfolder of `report/`, named r1, r2, ...
+//! `plots/NAME.svg` and `NAME.png`. For several runs each has its own subfolder of `report/`, named r1, r2, ...
 
 use super::{RunReport, csv, html, markdown, plot};
 use crate::cmd::Failure;
@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// `Failure::Other` when something cannot be written.
 pub fn write_all(folder: &Path, runs: &[RunReport]) -> Result<PathBuf, Failure> {
+    #[cfg(feature = "png")]
+    let mut pictures: Vec<(PathBuf, String)> = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         let mut beside = folder.join("report");
         if runs.len() > 1 {
@@ -23,12 +25,30 @@ pub fn write_all(folder: &Path, runs: &[RunReport]) -> Result<PathBuf, Failure> 
         write_tables(&beside.join("tables"), run)?;
         for drawn in run.report.plots() {
             let svg = plot::standalone(drawn.alone.as_ref().unwrap_or(&drawn.svg));
+            #[cfg(feature = "png")]
+            pictures.push((beside.join("plots").join(format!("{}.png", drawn.id)), svg.clone()));
             write(&beside.join("plots").join(format!("{}.svg", drawn.id)), svg.as_bytes())?;
         }
     }
+    #[cfg(feature = "png")]
+    write_pictures(&pictures)?;
     let page = folder.join("report.html");
     write(&page, html::render(runs)?.as_bytes())?;
     Ok(page)
+}
+
+/// Writes plots as PNG; on a machine without fonts there are none, and that is said.
+#[cfg(feature = "png")]
+fn write_pictures(pictures: &[(PathBuf, String)]) -> Result<(), Failure> {
+    let Some(painter) = super::png::Painter::new() else {
+        crate::cmd::say("note: no font was found on this machine, so plots are written as SVG only");
+        return Ok(());
+    };
+    for (path, svg) in pictures {
+        let bytes = painter.paint(svg).map_err(|problem| Failure::Other(format!("{}: {problem}", path.display())))?;
+        write(path, &bytes)?;
+    }
+    Ok(())
 }
 
 /// Writes every table of a run as CSV.

@@ -10,6 +10,8 @@ pub mod files;
 pub mod html;
 pub mod markdown;
 pub mod plot;
+#[cfg(feature = "png")]
+mod png;
 pub mod reading;
 mod sections;
 pub mod verdicts;

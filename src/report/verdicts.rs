@@ -112,6 +112,9 @@ fn by_count(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
             ],
         };
     }
+    if let Some(verdict) = undefined(&cell.operating_point.advantage_count, &cell.name, "") {
+        return verdict;
+    }
     let side = Side::of(&cell.operating_point.advantage_count);
     Verdict {
         tone: side.tone(),
@@ -129,7 +132,24 @@ fn by_count(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
     }
 }
 
+/// What is said of an advantage that does not exist.
+fn undefined(advantage: &Estimate, name: &str, before: &str) -> Option<Verdict> {
+    let reason = advantage.point.reason()?;
+    Some(Verdict {
+        tone: Tone::Note,
+        line: vec![
+            text(before),
+            code(name),
+            strong(" cannot be compared with the random rule"),
+            text(format!(": {reason}.")),
+        ],
+    })
+}
+
 fn by_mass(cell: &CellResult, at: &str, source: &Source<'_>, observational: bool) -> Verdict {
+    if let Some(verdict) = undefined(&cell.operating_point.advantage_mass, &cell.name, "By burden mass ") {
+        return verdict;
+    }
     let side = Side::of(&cell.operating_point.advantage_mass);
     let point = format!("{at}/operating_point");
     Verdict {
@@ -259,4 +279,71 @@ fn multiplicity(results: &Results, cell: &CellResult, reading: &Reading) -> Verd
         text(" by mass; with many triggers some do so by chance."),
     ]);
     Verdict { tone: Tone::Note, line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldline_frontiers::{Interval, Reason, Value};
+
+    fn estimate(ends: Option<(f64, f64)>) -> Estimate {
+        Estimate::new(Value::Defined(0.04)).with(Interval {
+            lo: ends.map(|ends| ends.0),
+            hi: ends.map(|ends| ends.1),
+            level: 0.95,
+            unit: Unit::Task,
+            draws: 10,
+            dropped: 0,
+            seed: None,
+        })
+    }
+
+    #[test]
+    fn an_advantage_needs_an_interval_above_zero() {
+        let cases = [
+            (
+                Some((0.017, 0.070)),
+                Side::Above,
+                "better than the random rule: the interval of the advantage lies above zero",
+            ),
+            (
+                Some((-0.001, 0.048)),
+                Side::Around,
+                "no better than the random rule: the interval of the advantage includes zero",
+            ),
+            // an end that is exactly zero excludes nothing
+            (
+                Some((0.0, 0.048)),
+                Side::Around,
+                "no better than the random rule: the interval of the advantage includes zero",
+            ),
+            (
+                Some((-0.072, 0.0)),
+                Side::Around,
+                "no better than the random rule: the interval of the advantage includes zero",
+            ),
+            (
+                Some((-0.072, -0.011)),
+                Side::Below,
+                "worse than the random rule: the interval of the advantage lies below zero",
+            ),
+            (None, Side::Unknown, "not comparable with the random rule: the advantage has no interval"),
+        ];
+        for (ends, side, words) in cases {
+            assert_eq!(Side::of(&estimate(ends)), side);
+            assert_eq!(against_random(side), words);
+        }
+    }
+
+    #[test]
+    fn an_undefined_advantage_says_why_and_the_readings_have_verbs() {
+        let verdict =
+            undefined(&Estimate::new(Value::Undefined(Reason::NoPositive)), "x", "").expect("it is undefined");
+        assert_eq!(
+            super::super::content::plain(&verdict.line),
+            "x cannot be compared with the random rule: no boundary is positive."
+        );
+        assert_eq!(reading_words("falls short of it"), "falls short of it");
+        assert_eq!(reading_words("within the range"), "is within the range");
+    }
 }

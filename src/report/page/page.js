@@ -38,7 +38,7 @@
       let rows = original.slice();
       if (now) {
         head.setAttribute("aria-sort", now);
-        const keyed = rows.map((row) => [key(row.cells[column]), row]);
+        const keyed = rows.filter((row) => row.cells.length > column).map((row) => [key(row.cells[column]), row]);
         // what is undefined stays at the end in both directions
         keyed.sort((a, b) => (now === "ascending" || a[0] === null || b[0] === null ? compare(a[0], b[0]) : compare(b[0], a[0])));
         rows = keyed.map((pair) => pair[1]);

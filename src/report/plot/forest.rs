@@ -86,7 +86,8 @@ impl ForestPlot {
                 cover(hi);
             }
         }
-        let room = 0.03 * (range.1 - range.0).max(1e-6);
+        // without a spread there is still an axis to draw
+        let room = if range.1 - range.0 > 1e-6 { 0.03 * (range.1 - range.0) } else { 0.1 };
         (range.0 - room, range.1 + room)
     }
 

@@ -13,6 +13,9 @@ const SHARE: Style = Style::Decimals(3);
 
 pub(super) fn section(context: &Context<'_>) -> Section {
     let mut blocks = vec![Block::Figure(forest(context)), Block::Table(auroc_table(context))];
+    if context.results.cells.is_empty() {
+        blocks = vec![Block::Absent { line: vec![text("No trigger was judged in this run.")] }];
+    }
     if !context.results.sensitivity.is_empty() {
         blocks.push(Block::Table(sensitivity(context)));
     }
