@@ -71,7 +71,12 @@ impl Retain {
                 "retain {numerator}/{denominator}: expected a share from 0 to 1, such as 0.8 or 4/5"
             )));
         }
-        Ok(Retain { numerator, denominator })
+        // lowest terms, so that 8/10 and 4/5 are equal
+        let (mut a, mut b) = (numerator, denominator);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        Ok(Retain { numerator: numerator / a, denominator: denominator / a })
     }
 
     /// ceil(r·n), in integers: how many of n boundaries must stay allowed.
