@@ -2,6 +2,8 @@
 //! and what came out.
 //!
 //! Run with `cargo test --release --test coverage -- --ignored --nocapture`.
+
+#![cfg(test)]
 #![cfg(feature = "study")]
 
 use foldline::simulate::{Cohort, Config, Given, Simulated};

@@ -1,5 +1,7 @@
 //! `decide`, `policy`, `replay`: a frozen policy from the command line.
 
+#![cfg(test)]
+
 mod policy_stump;
 mod policy_support;
 

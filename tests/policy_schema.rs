@@ -1,5 +1,7 @@
 //! The published JSON Schema is the one of the structs that read a policy; wordings may differ, shapes may not.
 
+#![cfg(test)]
+
 use serde_json::Value;
 
 /// A schema without its descriptions, which are doc comments.

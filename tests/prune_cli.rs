@@ -1,4 +1,6 @@
 //! `foldline prune` as a harness or a shell uses it.
+
+#![cfg(test)]
 #![cfg(feature = "prune")]
 
 #[path = "../pruner/tests/mock/mod.rs"]

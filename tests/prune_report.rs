@@ -1,4 +1,6 @@
 //! `foldline prune report`: the judge measured, real summaries pruned, run records compared.
+
+#![cfg(test)]
 #![cfg(all(feature = "prune", feature = "study"))]
 
 use std::io::Write;

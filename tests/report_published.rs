@@ -3,6 +3,7 @@
 //! Frontiers of the three frozen policies: Table 12 (arXiv 2610.08722), every row. Operating points with intervals and the
 //! replicate: Table 2. `FOLDLINE_FIGURE=FILE` writes it.
 
+#![cfg(test)]
 #![cfg(feature = "study")]
 
 use foldline::report::plot::frontier::{FrontierPlot, Mark, Series, View};

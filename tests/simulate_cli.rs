@@ -1,4 +1,6 @@
 //! `foldline simulate` from the outside: files, streams and exit codes.
+
+#![cfg(test)]
 #![cfg(feature = "study")]
 
 use std::io::Read;

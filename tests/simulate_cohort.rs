@@ -1,4 +1,6 @@
 //! Simulated cohorts: the published shape, reproducible bytes, and a law of burden that is what it says.
+
+#![cfg(test)]
 #![cfg(feature = "study")]
 
 use foldline::simulate::harm::StepLaw;

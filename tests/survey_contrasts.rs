@@ -1,4 +1,6 @@
 //! The survey's numbers by hand, and the page and text that show them.
+
+#![cfg(test)]
 #![cfg(all(feature = "import", feature = "study"))]
 
 use foldline::import::session::{Builder, Compaction, Session};

@@ -1,5 +1,7 @@
 //! The survey on a folder of 1,000 generated sessions (200 MB): under 10 s and under 300 MB. Meant for an optimised build:
 //! `cargo test --release --test survey_speed -- --ignored --nocapture`.
+
+#![cfg(test)]
 #![cfg(all(feature = "import", feature = "study"))]
 
 use foldline::import::source::Limits;

@@ -1,6 +1,8 @@
 //! Small exact cases from elsewhere: units of an independent implementation, and corpus lines taken from bug reports of
 //! other readers.
 
+#![cfg(test)]
+
 use foldline_features::corpus::{Options, Reader, read_corpus};
 use foldline_features::extract::{bucket, murmur3};
 use foldline_features::signature::appworld_calls;

@@ -1,6 +1,8 @@
 //! Deltas and features of the reference cohort against values of an independent implementation, and real AppWorld
 //! boundaries whose derived sets must agree with the stated ones.
 
+#![cfg(test)]
+
 use foldline_features::corpus::{Corpus, Options, Reader, read_corpus};
 use foldline_features::{Burden, Extractor, Profile, Representation, Target};
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! The order of authority: by hand, by the case file, and as properties over all inputs.
 
+#![cfg(test)]
+
 mod common;
 
 use foldline_models::policy::guards::{Verdict, decide};

@@ -1,5 +1,7 @@
 //! What hosts send, and what is made of it.
 
+#![cfg(test)]
+
 mod common;
 
 use common::policy;

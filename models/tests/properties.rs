@@ -1,6 +1,8 @@
 //! What holds for any data: equal rows score equal, a model that was written and read scores the same bits, the tree is
 //! the best there is, Newton's optimum is linfa's, malformed models are refused, bad input is an error.
 
+#![cfg(test)]
+
 use foldline_features::{Row, Table};
 use foldline_models::tree::{Node, candidate_ranks};
 use foldline_models::{Learner, Model, ModelError, fit};

@@ -35,6 +35,8 @@
 //! 1 / (1 + np.exp(-(Z.transform(B) @ w + c)))  # LOGISTIC_GD
 //! ```
 
+#![cfg(test)]
+
 use foldline_features::{Row, Table};
 use foldline_models::{Learner, fit};
 

@@ -1,5 +1,7 @@
 //! How summaries are split, by example.
 
+#![cfg(test)]
+
 use foldline_pruner::entries::{Document, Kind, Prose, parse};
 
 fn texts<'a>(document: &'a Document<'_>) -> Vec<&'a str> {

@@ -1,5 +1,7 @@
 //! What pruning may never do to a summary, on generated Markdown.
 
+#![cfg(test)]
+
 use foldline_pruner::account::Fate;
 use foldline_pruner::entries::{Prose, parse};
 use foldline_pruner::history::{Span, Step};

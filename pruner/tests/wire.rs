@@ -1,5 +1,7 @@
 //! The judges that ask a server, against a server on loopback: the recorded wire format, its faults, and what is sent.
 
+#![cfg(test)]
+
 mod mock;
 
 use std::time::Duration;

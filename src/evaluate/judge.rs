@@ -10,6 +10,7 @@ use foldline_frontiers::ranking::{
     auroc, auroc_per_fold, auroc_per_repetition, average_precision, average_precision_per_repetition, average_scores,
 };
 use foldline_frontiers::{Estimate, EstimatorError, Folds, FrontierPoint, Interval, Retain, Value};
+use std::collections::BTreeSet;
 
 /// A cell's scores and what they were made with.
 pub struct Scored<'a> {
@@ -100,7 +101,7 @@ impl Judges<'_> {
             ap: average_precision(&averaged, labels).map_err(refused)?,
             ap_per_repetition: average_precision_per_repetition(scored.scores, labels).map_err(refused)?,
             distinct_scores: by_task.distinct_scores(),
-            frontier: thinned(by_task.frontier()),
+            frontier: thinned(by_task.frontier(), &operating.point),
             operating_point: OperatingResult {
                 threshold: operating.point.threshold,
                 allowed: operating.point.allowed,
@@ -127,13 +128,15 @@ impl Judges<'_> {
     }
 }
 
-/// At most [`FRONTIER_POINTS`] points, ends included.
-fn thinned(points: &[FrontierPoint]) -> Vec<FrontierPoint> {
+/// At most [`FRONTIER_POINTS`] points, the ends and the operating point among them.
+fn thinned(points: &[FrontierPoint], operating: &FrontierPoint) -> Vec<FrontierPoint> {
     if points.len() <= FRONTIER_POINTS {
         return points.to_vec();
     }
     let last = points.len() - 1;
-    (0..FRONTIER_POINTS).map(|index| points[index * last / (FRONTIER_POINTS - 1)]).collect()
+    let even = (0..FRONTIER_POINTS - 1).map(|index| index * last / (FRONTIER_POINTS - 2));
+    let chosen = points.iter().position(|point| point.threshold == operating.threshold);
+    even.chain(chosen).collect::<BTreeSet<_>>().into_iter().map(|index| points[index]).collect()
 }
 
 fn positive_rate(rows: &[u32], labels: &[bool]) -> Value {
