@@ -42,7 +42,13 @@ fn deltas_of_the_reference_cohort() {
             let delta = Burden::of(boundary).delta(target).expect("both arms");
             assert_eq!(delta.numerator, expected["deltas"]["numerator"][name][index].as_i64().expect("integer"));
             assert_eq!(delta.denominator, expected["deltas"]["denominator"][index].as_i64().expect("integer"));
-            assert_eq!(delta.value(), values[index].as_f64().expect("number"), "{name} of {}", boundary.boundary_id);
+            // equal rationals are equal floats: to the bit
+            assert_eq!(
+                Some(delta.value().to_bits()),
+                values[index].as_f64().map(f64::to_bits),
+                "{name} of {}",
+                boundary.boundary_id
+            );
         }
     }
     assert!(corpus.unmapped().is_empty());
@@ -85,7 +91,7 @@ fn features_of_the_reference_cohort() {
         if let Some(sums) = expected.get("column_sums_nonzero").and_then(Value::as_object) {
             for column in 144..table.n_columns() {
                 let value = sums.get(&column.to_string()).and_then(Value::as_f64).unwrap_or(0.0);
-                assert_eq!(sum(column), value, "{name} column {column}");
+                assert!((sum(column) - value).abs() < 0.5, "{name} column {column}: counts differ");
             }
         }
         for (id, row) in expected.get("rows").and_then(Value::as_object).into_iter().flatten() {

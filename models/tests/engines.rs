@@ -1,7 +1,6 @@
 //! The libraries' learners: the same optimum as ours, and the defects that are documented beside them.
 
 #![cfg(test)]
-#![expect(clippy::panic, reason = "helpers of tests fail by panicking")]
 
 use foldline_features::{Row, Table};
 use foldline_models::tree::Tree;

@@ -2,7 +2,6 @@
 //! (trees and logistic-gd 1e-9, logistic 1e-7, boosted 1e-6). No fit may warn.
 
 #![cfg(test)]
-#![expect(clippy::panic, clippy::print_stdout, reason = "helpers of tests fail by panicking")]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
