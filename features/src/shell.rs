@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Which tools are shells, and which commands do what.
 ///
 /// An entry of a list is a command (`grep`), a command and its subcommand (`git status`), or a command and an option that
-/// makes the difference (`sed -i`). The more specific entry decides; a command in no list is a write **[choice]**: what is
+/// makes the difference (`sed -i`). The more specific entry decides; a command in no list is a write **\[choice\]**: what is
 /// unknown may change something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -21,7 +21,7 @@ pub struct ShellTable {
     pub tools: BTreeSet<String>,
     /// Argument fields that may hold the command, the first present one counts.
     pub fields: Vec<String>,
-    /// Commands that change nothing, test runners and builds included **[choice]**.
+    /// Commands that change nothing, test runners and builds included **\[choice\]**.
     pub read: BTreeSet<String>,
     /// Commands that change something.
     pub write: BTreeSet<String>,
@@ -74,7 +74,7 @@ impl ShellTable {
 
     /// The class of a command line: that of its strongest simple command, where write is stronger than read and read
     /// stronger than session; a redirection into a file is a write. Quotes and here-documents are respected;
-    /// substitutions are not looked into **[choice]**.
+    /// substitutions are not looked into **\[choice\]**.
     pub fn class(&self, command: &str) -> ShellClass {
         self.class_within(command, 0)
     }

@@ -6,12 +6,12 @@
 //! ranges of whole lines, so that removing it leaves every other byte as it was.
 //!
 //! Choices, where the paper (Appendix F: "an entry is each bullet line") leaves room:
-//! - **[choice]** a nested item is an entry of its own and knows its parent; a parent stays while a child stays;
-//! - **[choice]** an item whose text ends in a colon is a label for its children, hence structure; so is an item that
+//! - **\[choice\]** a nested item is an entry of its own and knows its parent; a parent stays while a child stays;
+//! - **\[choice\]** an item whose text ends in a colon is a label for its children, hence structure; so is an item that
 //!   holds a code fence;
-//! - **[choice]** prose is untouched where the summary has list items; a summary without any has its prose lines as
+//! - **\[choice\]** prose is untouched where the summary has list items; a summary without any has its prose lines as
 //!   entries ([`Prose::Auto`]);
-//! - **[choice]** an unindented line behind an item is prose, not a continuation of the item.
+//! - **\[choice\]** an unindented line behind an item is prose, not a continuation of the item.
 
 use std::ops::Range;
 

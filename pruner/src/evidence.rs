@@ -1,9 +1,9 @@
 //! Evidence for the entries: passages of the environment outputs, ranked by BM25 (paper, Appendix F).
 //!
 //! Every output is cut into chunks of at most 2,000 characters and each chunk into passages of at most 300
-//! **[choice]**: cut where the count is full, so a passage lies in exactly one chunk and is not longer than the paper's.
-//! Words are maximal runs of characters that are alphabetic, numeric or `_`, in lower case **[choice]**. BM25 with
-//! k1 = 1.5, b = 0.75 and idf = ln(1 + (N - n + 0.5) / (n + 0.5)) **[choice]**; passages that share no word with the
+//! **\[choice\]**: cut where the count is full, so a passage lies in exactly one chunk and is not longer than the paper's.
+//! Words are maximal runs of characters that are alphabetic, numeric or `_`, in lower case **\[choice\]**. BM25 with
+//! k1 = 1.5, b = 0.75 and idf = ln(1 + (N - n + 0.5) / (n + 0.5)) **\[choice\]**; passages that share no word with the
 //! entry are no evidence; equal scores are ordered by place. Only words of the entries are counted, so the cost is one
 //! reading of the history and memory is bounded by it.
 

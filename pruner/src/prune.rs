@@ -5,7 +5,7 @@ use crate::entries::{Document, Prose, parse};
 use crate::history::Span;
 use crate::judge::{Answers, Asked, Judge};
 
-/// Bytes of a summary that is still judged **[choice]**: a longer one is no summary.
+/// Bytes of a summary that is still judged **\[choice\]**: a longer one is no summary.
 pub const MAX_SUMMARY_BYTES: usize = 1 << 20;
 
 /// The score from which an entry stays.

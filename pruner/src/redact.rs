@@ -3,7 +3,7 @@
 //! A secret gets the same stand-in wherever it occurs, so a judge can still see that an entry repeats an output. Replaced
 //! are: what follows `Authorization:`, `Bearer` or `Basic`; what follows a key such as `password`, `api_key`, `secret` or
 //! `access_token` and `:` or `=`; tokens with a known beginning (`sk-`, `ghp_`, `eyJ`, ...); and runs of 32 or more
-//! letters and digits that hold both and are not made of short words or the groups of a UUID **[choice]**.
+//! letters and digits that hold both and are not made of short words or the groups of a UUID **\[choice\]**.
 
 use std::collections::BTreeMap;
 

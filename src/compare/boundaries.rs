@@ -28,7 +28,7 @@ pub struct Boundaries {
     pub retain: Retain,
     /// The target's values.
     pub d: Vec<f64>,
-    /// y = 1[d > 0].
+    /// The label, `1[d > 0]`.
     pub labels: Vec<bool>,
     /// max(0, d).
     pub mass: Vec<f64>,

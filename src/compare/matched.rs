@@ -2,7 +2,7 @@
 //!
 //! Two triggers at their own operating points retain different shares, so their raw shares avoided cannot be compared.
 //! Here each blocks exactly (1 − r)·n boundaries, highest scores first; of the boundaries that tie at the edge it blocks
-//! the fraction that is still needed, which is the expectation of breaking ties at random **[choice]**. On a frontier this
+//! the fraction that is still needed, which is the expectation of breaking ties at random **\[choice\]**. On a frontier this
 //! is the point at r on the line between two thresholds.
 
 use foldline_frontiers::{Clusters, EstimatorError, Reason, Retain, Value};

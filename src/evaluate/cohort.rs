@@ -28,7 +28,7 @@ pub struct Outcome {
     pub deltas: Vec<Delta>,
     /// Values.
     pub d: Vec<f64>,
-    /// y = 1[d > 0].
+    /// The label, `1[d > 0]`.
     pub labels: Vec<bool>,
     /// max(0, d).
     pub mass: Vec<f64>,

@@ -20,7 +20,7 @@ const DRAWS: u32 = 2000;
 pub struct HeldOut {
     /// `[repetition][boundary]`.
     pub scores: Vec<Vec<f64>>,
-    /// y = 1[d > 0].
+    /// The label, `1[d > 0]`.
     pub labels: Vec<bool>,
     /// max(0, d).
     pub mass: Vec<f64>,

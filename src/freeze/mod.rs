@@ -12,7 +12,7 @@ use model_file::ModelFile;
 
 /// The threshold of a policy: in each repetition the operating point of the held-out scores (protocol section 5), then
 /// the median over the repetitions; with an even number the mean of the two middle ones, and never where one of them is
-/// never **[choice]**.
+/// never **\[choice\]**.
 ///
 /// # Errors
 /// `Failure::Data` when the model file's arrays do not fit one another.

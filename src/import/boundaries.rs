@@ -1,12 +1,12 @@
 //! From a session to boundaries: one place for every format.
 //!
 //! - A recorded compaction is a boundary; its rollout, arm `post`, is what the session did next. A later compaction may fall
-//!   within those steps **[choice]**.
+//!   within those steps **\[choice\]**.
 //! - `--every N` adds would-be boundaries: when the tokens since the last boundary exceed N and a later step exists, one
 //!   follows that step; its rollout, arm `pre`, is what the session did next and ends before the next compaction. Counting
 //!   starts anew at a compaction, and a would-be boundary at the place of a compaction gives way to it.
 //! - `compaction_index` of a recorded compaction is its number among the recorded ones; of a would-be boundary it is one more
-//!   than the recorded compactions before it and the would-be ones since **[choice]**.
+//!   than the recorded compactions before it and the would-be ones since **\[choice\]**.
 //! - A rollout is at most five steps long; a step without a call ends it and is not listed, an unblocked completion call ends
 //!   it and sets `completed`.
 

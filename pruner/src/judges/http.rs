@@ -24,7 +24,7 @@ pub struct Link {
     /// Time for one attempt.
     pub deadline: Duration,
     /// Further attempts after 408, 429, 5xx and refused connections. An attempt that ran into the deadline is not
-    /// repeated **[choice]**: whoever waits has waited long enough.
+    /// repeated **\[choice\]**: whoever waits has waited long enough.
     pub retries: usize,
     /// Requests on their way at a time.
     pub in_flight: usize,
@@ -68,7 +68,7 @@ impl Link {
 }
 
 /// An upper bound of the tokens of a text that needs no vocabulary: a third of its ASCII bytes, and one for every other
-/// character **[choice]**.
+/// character **\[choice\]**.
 pub fn tokens_at_most(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     ascii.div_ceil(3) + text.chars().filter(|sign| !sign.is_ascii()).count()

@@ -24,7 +24,7 @@ pub struct Scored {
 }
 
 /// Words in a section's name that make its entries reasoning. The paper counts "Decisions" and "Open TODOs"; other
-/// layouts name the same differently **[choice]**.
+/// layouts name the same differently **\[choice\]**.
 const REASONING: &[&str] = &[
     "decision",
     "todo",

@@ -2,7 +2,7 @@
 //!
 //! An entry of a summary is matched to the summary before it in the same run: first by normalised text (lower-case words
 //! only), then by a character similarity of at least 0.90. Similarity is 2·L / (|a| + |b|), L the length of the longest
-//! common subsequence of characters of the normalised texts **[choice]**. Each entry is matched once, earlier ones first.
+//! common subsequence of characters of the normalised texts **\[choice\]**. Each entry is matched once, earlier ones first.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Run records (PAIR's format, one per task) to the paper's Tables 3 and 4.
 //!
-//! Acc.: mean over runs of the share of tasks solved, with the standard deviation over runs (n - 1 **[choice]**). Pass^k:
+//! Acc.: mean over runs of the share of tasks solved, with the standard deviation over runs (n - 1 **\[choice\]**). Pass^k:
 //! share of tasks solved in all k runs, over tasks that every run holds. Steps, peak and tokens: means over all records.
 //! The last record of a task in a run counts; a record without `success` is left out and counted.
 
