@@ -50,20 +50,24 @@ fn request(payload: &Value, branch: &Branch) -> Map<String, Value> {
         "tool_in_flight": false,
         "last_compaction": last,
     });
-    match request {
-        Value::Object(map) => map,
-        _ => Map::new(),
+    let Value::Object(mut map) = request else { return Map::new() };
+    if !payload["branchEntries"].is_array() {
+        // no branch is no empty branch: the policy then misses its features and allows
+        map.remove("prefix");
     }
+    map
 }
 
 /// Why pi compacts. Before 0.79.10 it does not say; a failed last message then means overflow, and a context below pi's
 /// own threshold, or instructions, a person.
-fn trigger(payload: &Value, branch: &Branch, tokens: &Value) -> &'static str {
+fn trigger<'a>(payload: &'a Value, branch: &Branch, tokens: &Value) -> &'a str {
     match payload["reason"].as_str() {
         Some("threshold") => return "auto",
         Some("manual") => return "manual",
         Some("overflow") => return "overflow",
-        _ => {}
+        // a reason of a later version: passed on, so that it is refused aloud and allowed
+        Some(other) => return other,
+        None => {}
     }
     if branch.failed_last {
         return "overflow";

@@ -80,7 +80,7 @@ struct Current {
     asks: u64,
     /// Blocks in a row before its first question.
     before: u64,
-    /// The last answer was an obeyed block.
+    /// One of the answers was an obeyed block.
     blocked: bool,
 }
 
@@ -99,6 +99,8 @@ impl State {
             Event::Asked { boundary, blocked } => {
                 let (asks, before) = self.asked(&boundary);
                 self.blocks = if blocked { before + 1 } else { 0 };
+                // once blocked, a boundary stays so: what follows an obeyed block must not be asked as if it had not been
+                let blocked = blocked || self.blocked_at(&boundary);
                 self.current = Some(Current { name: boundary, asks, before, blocked });
             }
             Event::Compacted { tokens_before, tokens_after } => {
@@ -119,7 +121,7 @@ impl State {
         }
     }
 
-    /// Whether the last question was about `boundary` and was answered with a block that the host obeyed.
+    /// Whether the last questions were about `boundary` and one was answered with a block that the host obeyed.
     pub fn blocked_at(&self, boundary: &str) -> bool {
         self.current.as_ref().is_some_and(|current| current.name == boundary && current.blocked)
     }

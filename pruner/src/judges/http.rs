@@ -169,7 +169,7 @@ impl Client {
         }
         let mut response = request.send(text).map_err(|error| Failure {
             wait: matches!(error, ureq::Error::Io(_) | ureq::Error::ConnectionFailed).then_some(Duration::ZERO),
-            detail: format!("the judge at {} did not answer: {error}", self.link.url),
+            detail: format!("the judge at {} did not answer: {error}", shown(&self.link.url)),
         })?;
         let status = response.status().as_u16();
         let wait = matches!(status, 408 | 429 | 500..=599).then(|| {
@@ -179,10 +179,12 @@ impl Client {
         let mut body = Vec::new();
         let read = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut body);
         if status != 200 {
-            let detail = format!("the judge at {} answered with status {status}{}", self.link.url, hint(status));
+            let detail =
+                format!("the judge at {} answered with status {status}{}", shown(&self.link.url), hint(status));
             return Err(Failure { wait, detail });
         }
-        let broken = |what: String| Failure { wait: None, detail: format!("the judge at {}: {what}", self.link.url) };
+        let broken =
+            |what: String| Failure { wait: None, detail: format!("the judge at {}: {what}", shown(&self.link.url)) };
         read.map_err(|error| broken(format!("its answer broke off: {error}")))?;
         let body: Value = serde_json::from_slice(&body).map_err(|_| broken("its answer is not JSON".to_string()))?;
         if body.get("error").is_some_and(|error| !error.is_null()) {
@@ -215,6 +217,17 @@ impl Client {
 }
 
 /// SHA-256 of where and what was asked: URL, and the body with state, questions and model.
+/// A URL as messages may show it: without credentials and without a query, either of which may hold a key.
+fn shown(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) =
+        rest.split_once('/').map_or((rest, String::new()), |(host, path)| (host, format!("/{path}")));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let separator = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{separator}{host}{path}")
+}
+
 fn cache_name(url: &str, body: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(url.as_bytes());
@@ -240,4 +253,15 @@ fn hint(status: u16) -> &'static str {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_show_no_key_of_a_url() {
+        assert_eq!(shown("http://user:pw@127.0.0.1:1/x?key=S#f"), "http://127.0.0.1:1/x");
+        assert_eq!(shown("https://host"), "https://host");
+    }
 }

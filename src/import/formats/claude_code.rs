@@ -142,7 +142,9 @@ fn kept(entries: &[Line], path: &Path, left_out: &mut LeftOut) -> Vec<bool> {
         entries.iter().enumerate().filter_map(|(index, line)| Some((line.uuid.as_deref()?, index))).collect();
     let mut kept = vec![false; entries.len()];
     let place = || Some(path.display().to_string());
-    let mut at = entries.len().checked_sub(1);
+    // a line that hangs below nothing, of a type to come perhaps, does not end the conversation
+    let hangs = |line: &Line| line.parent_uuid.is_some() || line.logical_parent_uuid.is_some();
+    let mut at = entries.iter().rposition(hangs).or(entries.len().checked_sub(1));
     while let Some(index) = at {
         if std::mem::replace(&mut kept[index], true) {
             left_out.add("entry whose parents form a circle", 1, place());

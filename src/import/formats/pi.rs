@@ -9,6 +9,8 @@ use std::path::Path;
 
 /// An entry of the tree, reduced to what is used.
 struct Node {
+    /// Whether it has an id, so that others can hang below it.
+    linked: bool,
     parent: Option<String>,
     items: Vec<Item>,
 }
@@ -49,14 +51,15 @@ pub(super) fn read(path: &Path, limits: Limits, left_out: &mut LeftOut, sink: Si
             // version 1 has no ids: every entry follows the one before it
             None => unlinked += 1,
         }
-        nodes.push(Node { parent, items });
+        nodes.push(Node { linked: entry["id"].is_string(), parent, items });
     }
     if !has_header {
         return Err(FileError::OtherKind("no line of type session".to_owned()));
     }
     let is_linear = unlinked * 2 > nodes.len() as u64;
     let mut on_path = vec![is_linear; nodes.len()];
-    let mut at = if is_linear { None } else { nodes.len().checked_sub(1) };
+    // an entry without an id, of a type to come perhaps, is no leaf of the tree
+    let mut at = if is_linear { None } else { nodes.iter().rposition(|node| node.linked) };
     while let Some(index) = at {
         if std::mem::replace(&mut on_path[index], true) {
             left_out.add("entry whose parents form a circle", 1, Some(path.display().to_string()));
