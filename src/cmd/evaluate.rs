@@ -96,7 +96,13 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     } else {
         print(&overview(&evaluation))?;
     }
-    say(&format!("wrote {}; next: foldline report {}", args.out.display(), args.out.display()));
+    let seconds = watch.seconds();
+    say(&format!(
+        "wrote {} in {seconds:.1} s, {:.2} ms a boundary; next: foldline report {}",
+        args.out.display(),
+        1000.0 * seconds / evaluation.results.outcome.n.max(1) as f64,
+        args.out.display()
+    ));
     Ok(())
 }
 
