@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE")]
     retain: Option<Retain>,
     /// Bootstrap draws
-    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: u32,
     /// Folder for compare.json, report.html, tables and plots
     #[arg(long, value_name = "DIR")]

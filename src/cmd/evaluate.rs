@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE")]
     retain: Option<Retain>,
     /// Bootstrap draws of every interval, in place of the protocol's numbers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: Option<u32>,
     /// Task-held-out folds from a CSV (boundary_id,repetition,fold)
     #[arg(long, value_name = "FILE")]
@@ -115,9 +115,6 @@ fn plan(args: &Args, global: &Global) -> Result<Plan, Failure> {
     };
     protocol.target = args.target.unwrap_or(protocol.target);
     protocol.retain = args.retain.unwrap_or(protocol.retain);
-    if args.draws == Some(0) {
-        return Err(Failure::Usage("--draws 0: an interval needs draws; expected at least 1".to_owned()));
-    }
     let mut fold_files = BTreeMap::new();
     for (unit, file) in [("task", &args.task_folds), ("stem", &args.stem_folds)] {
         if let Some(file) = file {

@@ -210,12 +210,16 @@ fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
+/// More threads than this are a slip of the hand, and starting them would stall the machine.
+#[cfg(feature = "study")]
+const MOST_THREADS: usize = 1024;
+
 /// Applies `--threads`; results do not depend on it.
 #[cfg(feature = "study")]
 fn set_threads(global: &Global) -> Result<(), Failure> {
     let Some(threads) = global.threads else { return Ok(()) };
-    if threads == 0 {
-        return Err(Failure::Usage("--threads 0: expected at least 1".to_owned()));
+    if !(1..=MOST_THREADS).contains(&threads) {
+        return Err(Failure::Usage(format!("--threads {threads}: expected 1 to {MOST_THREADS}")));
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| Failure::Other(format!("cannot start {threads} threads: {error}")))

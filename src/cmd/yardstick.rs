@@ -31,10 +31,10 @@ pub struct Args {
     #[arg(long, default_value = "4/5", value_name = "SHARE")]
     retain: Retain,
     /// Random splits
-    #[arg(long, default_value_t = 200, value_name = "N")]
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     splits: u32,
     /// Bootstrap draws
-    #[arg(long, default_value_t = 2000, value_name = "N")]
+    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: u32,
     /// Run folders on the same corpus whose recorded triggers are compared; may be given several times
     #[arg(long, value_name = "RUN")]
@@ -46,9 +46,6 @@ pub struct Args {
 /// # Errors
 /// `Failure::Data` for a corpus or run that cannot be read, or a corpus without replicated rollouts.
 pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
-    if args.splits == 0 || args.draws == 0 {
-        return Err(Failure::Usage("--splits and --draws must be at least 1".to_owned()));
-    }
     let corpus = args.corpus.load()?;
     let mut protocol = Protocol::builtin("paper").expect("the paper protocol is built in");
     protocol.name = "yardstick".to_owned();
