@@ -158,7 +158,12 @@ impl Draws {
     }
 
     /// The percentile interval of a statistic's values, one per draw; undefined ones are dropped and counted.
+    ///
+    /// With a single cluster every draw is the sample itself, which tells nothing of its uncertainty: all draws are
+    /// dropped and the interval has no ends \[choice\].
     pub fn interval(&self, values: impl IntoIterator<Item = Value>) -> Interval {
+        let alone = self.n_clusters < 2;
+        let values = values.into_iter().map(|value| if alone { Value::Undefined(Reason::TooFewGroups) } else { value });
         percentile_interval(values, self.unit, self.seed)
     }
 }

@@ -103,6 +103,10 @@ impl Replicate {
         let avoided = Value::ratio(f64::from(best.positive), f64::from(total.positive), Reason::NoPositive);
         let mass = Value::ratio(best.mass, total.mass, Reason::NoMass);
 
+        // share − blocked/n with one division, so that no advantage is exactly 0 and not a rounding error
+        let blocked_rows = f64::from(best.rows);
+        let advantage =
+            |part: f64, whole: f64, reason| Value::ratio(part * n - whole * blocked_rows, whole * n, reason);
         let held_rows = f64::from(total.rows - allowed_by_held.rows);
         let held_share = held_rows / n;
         let v = total.d - allowed_by_held.d;
@@ -113,8 +117,8 @@ impl Replicate {
                 Value::Defined(retained),
                 avoided,
                 mass,
-                avoided.map(|avoided| avoided - (1.0 - retained)),
-                mass.map(|mass| mass - (1.0 - retained)),
+                advantage(f64::from(best.positive), f64::from(total.positive), Reason::NoPositive),
+                advantage(best.mass, total.mass, Reason::NoMass),
                 Value::Defined(v),
                 Value::Defined(v - held_share * total.d),
                 Value::ratio(v, held_rows, Reason::NothingBlocked),

@@ -180,6 +180,7 @@ pub fn foreign_scores(given: &str) -> Result<ForeignScores, Failure> {
 /// # Errors
 /// `Failure::Other`.
 fn write_run(folder: &RunFolder, evaluation: &Evaluation, manifest: &Manifest) -> Result<(), Failure> {
+    folder.clear()?;
     let ids: Vec<&str> = evaluation.outcomes.iter().map(|record| record.boundary_id.as_str()).collect();
     for record in &evaluation.scores {
         folder.write_scores(record, &ids)?;

@@ -233,7 +233,7 @@ impl Recorder<'_> {
     }
 }
 
-/// Puts fold files in the place of every plan of their unit.
+/// Puts fold files in the place of every plan of their unit, once their groups are seen to be whole.
 fn give_folds(
     workshop: &mut Workshop<'_>,
     plan: &Plan,
@@ -242,10 +242,23 @@ fn give_folds(
 ) -> Result<(), Failure> {
     let mut plans: Vec<FoldPlan> = protocol.groups.iter().map(|group| group.folds).collect();
     plans.extend(protocol.sensitivity.iter().map(|sensitivity| sensitivity.task_folds));
-    for fold_plan in plans {
-        let Some((file, text)) = plan.fold_files.get(fold_plan.unit()) else { continue };
+    for (unit, (file, text)) in &plan.fold_files {
         let folds = Folds::from_csv(text, &cohort.ids()).map_err(|error| Failure::Data(format!("{file}: {error}")))?;
-        workshop.give_folds(fold_plan, folds);
+        let groups: Vec<&str> = cohort
+            .boundaries
+            .iter()
+            .map(|boundary| if *unit == "stem" { boundary.stem.as_str() } else { boundary.task_id.as_str() })
+            .collect();
+        let split = folds.groups_on_both_sides(&groups);
+        if split > 0 {
+            return Err(Failure::Data(format!(
+                "{file}: {split} times a {unit} stands in more than one fold of a repetition, so that a model would be \
+                 judged on a {unit} it was fitted on; keep every {unit} in one fold"
+            )));
+        }
+        for fold_plan in plans.iter().filter(|fold_plan| fold_plan.unit() == *unit) {
+            workshop.give_folds(*fold_plan, folds.clone());
+        }
     }
     Ok(())
 }
@@ -298,6 +311,19 @@ fn score_cells(
         }
     }
     for (name, given) in &plan.foreign {
+        if name.len() > run_folder::LONGEST_NAME {
+            return Err(Failure::Usage(format!(
+                "scores {name:.20}...: a name has at most {} bytes",
+                run_folder::LONGEST_NAME
+            )));
+        }
+        let file = run_folder::score_file(name);
+        if let Some(other) = scored.iter().find(|cell: &&ScoredCell| run_folder::score_file(&cell.name) == file) {
+            return Err(Failure::Usage(format!(
+                "scores {name}: too like the name of {}; give them another one",
+                other.name
+            )));
+        }
         let scores: Option<Vec<f64>> = cohort.ids().iter().map(|id| given.get(*id).copied()).collect();
         let Some(scores) = scores else {
             let missing = cohort.ids().into_iter().find(|id| !given.contains_key(*id)).unwrap_or_default();
@@ -354,7 +380,10 @@ fn judge_cells(
         let record = Scored {
             name: cell.name.clone(),
             group: protocol.groups.get(cell.group).map_or("foreign", |group| group.name.as_str()),
-            folds_text: cell.folds.map_or_else(|| "none".to_owned(), |plan| plan.to_string()),
+            folds_text: match (cell.folds, &folds) {
+                (Some(plan), Some(folds)) => format!("{}:{}x{}", plan.unit(), folds.k(), folds.repetitions()),
+                _ => "none".to_owned(),
+            },
             columns: cell.columns,
             scores: &cell.scores.scores,
             folds: folds.as_deref(),

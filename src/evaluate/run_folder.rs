@@ -298,6 +298,25 @@ impl RunFolder {
         Ok(value)
     }
 
+    /// Removes what an earlier run left in the folder, so that no stale score, fold or page stands beside new results.
+    ///
+    /// # Errors
+    /// `Failure::Other`.
+    pub fn clear(&self) -> Result<(), Failure> {
+        let mut stale: Vec<PathBuf> =
+            ["results.json", "report.html", "scores", "report"].iter().map(|name| self.file(name)).collect();
+        for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with("folds-") {
+                stale.push(entry.path());
+            }
+        }
+        for path in stale.iter().filter(|path| path.exists()) {
+            let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+            removed.map_err(|error| cannot(path, error))?;
+        }
+        Ok(())
+    }
+
     /// Removes the resume records of a run that has ended.
     ///
     /// # Errors
@@ -311,8 +330,11 @@ impl RunFolder {
     }
 }
 
+/// The longest name of a trigger, in bytes: it becomes part of a file's name.
+pub const LONGEST_NAME: usize = 100;
+
 /// The file of a cell's scores: its name with everything but letters, digits, `-`, `_` and `+` replaced.
-fn score_file(cell: &str) -> String {
+pub fn score_file(cell: &str) -> String {
     let name: String =
         cell.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+') { c } else { '.' }).collect();
     format!("scores/{name}.csv")

@@ -60,17 +60,15 @@ fn request(payload: &Value, branch: &Branch) -> Map<String, Value> {
 
 /// Why pi compacts. Before 0.79.10 it does not say; a failed last message then means overflow, and a context below pi's
 /// own threshold, or instructions, a person.
-fn trigger<'a>(payload: &'a Value, branch: &Branch, tokens: &Value) -> &'a str {
+fn trigger(payload: &Value, branch: &Branch, tokens: &Value) -> String {
     match payload["reason"].as_str() {
-        Some("threshold") => return "auto",
-        Some("manual") => return "manual",
-        Some("overflow") => return "overflow",
-        // a reason of a later version: passed on, so that it is refused aloud and allowed
-        Some(other) => return other,
+        Some("threshold") => return "auto".to_owned(),
+        // manual, overflow, or a reason of a later version, which is refused aloud and allowed
+        Some(other) => return other.to_owned(),
         None => {}
     }
     if branch.failed_last {
-        return "overflow";
+        return "overflow".to_owned();
     }
     let reserve = payload["preparation"]["settings"]["reserveTokens"].as_u64();
     let below = match (tokens.as_u64(), payload["contextWindow"].as_u64(), reserve) {
@@ -78,7 +76,7 @@ fn trigger<'a>(payload: &'a Value, branch: &Branch, tokens: &Value) -> &'a str {
         _ => false,
     };
     let asked = payload["customInstructions"].as_str().is_some_and(|text| !text.is_empty());
-    if below || asked { "manual" } else { "auto" }
+    if below || asked { "manual".to_owned() } else { "auto".to_owned() }
 }
 
 /// What the entries of a branch say, oldest first.
