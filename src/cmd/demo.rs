@@ -10,10 +10,10 @@ use std::path::PathBuf;
 /// Each step is a command of its own, printed before it runs; everything is written into one folder. The cohort is
 /// simulated, so its figures say nothing about any real agent.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example:\n  foldline demo, then open demo/run/report.html")]
+#[command(after_help = "Example:\n  foldline demo, then open foldline-demo/run/report.html")]
 pub struct Args {
     /// Folder to write
-    #[arg(long, default_value = "demo", value_name = "DIR")]
+    #[arg(long, default_value = "foldline-demo", value_name = "DIR")]
     out: PathBuf,
 }
 

@@ -32,9 +32,10 @@ pub struct Args {
     /// Cells LEARNER/REPRESENTATION in place of a protocol
     #[arg(long, value_delimiter = ',', value_name = "CELL,...")]
     cells: Vec<CellName>,
-    /// Folds for --cells: task:5, stem:5 (20 repetitions), stem:5x4
-    #[arg(long, requires = "cells", value_name = "PLAN")]
-    folds: Option<FoldPlan>,
+    /// Folds for --cells: task, stem (20 repetitions), stem:REPETITIONS, stem:5x4 (5 folds, 4 repetitions), or a CSV
+    /// (boundary_id,repetition,fold) that keeps stems whole
+    #[arg(long, requires = "cells", value_name = "PLAN|FILE.csv")]
+    folds: Option<String>,
     /// Target: dU@3, dE@1, ..., or of one arm pre.U@3, post.E@1, ...
     #[arg(long, value_name = "TARGET")]
     target: Option<Target>,
@@ -110,13 +111,17 @@ fn plan(args: &Args, global: &Global) -> Result<Plan, Failure> {
     let mut protocol = if args.cells.is_empty() {
         named_protocol(&args.protocol)?
     } else {
-        let folds = args.folds.unwrap_or(FoldPlan::Stem { k: 5, repetitions: 20 });
+        let folds = match &args.folds {
+            Some(plan) if !plan.ends_with(".csv") => plan.parse().map_err(Failure::Usage)?,
+            _ => FoldPlan::Stem { k: 5, repetitions: 20 },
+        };
         Protocol::of_cells(args.cells.clone(), folds)
     };
     protocol.target = args.target.unwrap_or(protocol.target);
     protocol.retain = args.retain.unwrap_or(protocol.retain);
     let mut fold_files = BTreeMap::new();
-    for (unit, file) in [("task", &args.task_folds), ("stem", &args.stem_folds)] {
+    let given = args.folds.as_deref().filter(|plan| plan.ends_with(".csv")).map(PathBuf::from);
+    for (unit, file) in [("stem", &given), ("task", &args.task_folds), ("stem", &args.stem_folds)] {
         if let Some(file) = file {
             fold_files.insert(unit, (file.display().to_string(), read_text(file)?));
         }

@@ -96,7 +96,7 @@ pub struct Importance {
     pub groups: BTreeMap<String, Vec<String>>,
 }
 
-/// How boundaries are dealt into folds, written `task:5`, `stem:5x20` or `none`.
+/// How boundaries are dealt into folds, written `task`, `stem:5x20` or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FoldPlan {
     /// Tasks held out.
@@ -142,18 +142,20 @@ impl fmt::Display for FoldPlan {
 impl FromStr for FoldPlan {
     type Err = String;
 
-    /// `UNIT:K` or `UNIT:KxREPETITIONS`; without repetitions task folds have 1 and stem folds 20, the paper's numbers.
+    /// `UNIT`, `UNIT:REPETITIONS` (five folds, the paper's number) or `UNIT:KxREPETITIONS`; task folds have 1 repetition
+    /// and stem folds 20 unless given.
     fn from_str(text: &str) -> Result<FoldPlan, String> {
-        let wrong = || format!("{text:?} is no fold plan: expected task:5, stem:5, stem:5x20 or none");
+        let wrong = || format!("{text:?} is no fold plan: expected task, stem, stem:REPETITIONS, stem:5x20 or none");
         if text == "none" {
             return Ok(FoldPlan::None);
         }
-        let (unit, sizes) = text.split_once(':').ok_or_else(wrong)?;
-        let (k, repetitions) = match sizes.split_once('x') {
-            Some((k, repetitions)) => (k, Some(repetitions.parse::<usize>().map_err(|_| wrong())?)),
-            None => (sizes, None),
+        let (unit, sizes) = text.split_once(':').map_or((text, None), |(unit, sizes)| (unit, Some(sizes)));
+        let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+        let (k, repetitions) = match sizes.map(|sizes| sizes.split_once('x').ok_or(sizes)) {
+            None => (5, None),
+            Some(Ok((k, repetitions))) => (number(k)?, Some(number(repetitions)?)),
+            Some(Err(repetitions)) => (5, Some(number(repetitions)?)),
         };
-        let k: usize = k.parse().map_err(|_| wrong())?;
         if k < 2 || repetitions.is_some_and(|repetitions| repetitions == 0 || repetitions > 1000) {
             return Err(format!("{text:?}: expected at least 2 folds and 1 to 1000 repetitions"));
         }
@@ -363,9 +365,11 @@ mod tests {
 
     #[test]
     fn names_are_read_or_refused_with_the_choice() {
-        assert_eq!("stem:5".parse(), Ok(FoldPlan::Stem { k: 5, repetitions: 20 }));
-        assert_eq!("task:5".parse(), Ok(FoldPlan::Task { k: 5, repetitions: 1 }));
-        assert!("stem:1".parse::<FoldPlan>().is_err());
+        assert_eq!("stem".parse(), Ok(FoldPlan::Stem { k: 5, repetitions: 20 }));
+        assert_eq!("stem:3".parse(), Ok(FoldPlan::Stem { k: 5, repetitions: 3 }));
+        assert_eq!("stem:4x2".parse(), Ok(FoldPlan::Stem { k: 4, repetitions: 2 }));
+        assert_eq!("task".parse(), Ok(FoldPlan::Task { k: 5, repetitions: 1 }));
+        assert!("stem:1x1".parse::<FoldPlan>().is_err() && "stem:0".parse::<FoldPlan>().is_err());
         assert!("boosted/X".parse::<CellName>().is_err_and(|error| error.contains("R3")));
         assert!("rule/x".parse::<CellName>().is_err_and(|error| error.contains("token-budget")));
         assert_eq!("rule/random".parse::<CellName>().map(|cell| cell.to_string()), Ok("rule/random".to_owned()));
