@@ -155,7 +155,7 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     let mut problem = None;
     let mut fill = |out: &mut dyn Write| -> io::Result<()> {
         match import(kind, args, &options, &mut account, out) {
-            Ok(()) if account.sources > 0 => Ok(()),
+            Ok(()) if account.sessions + account.paired_boundaries > 0 => Ok(()),
             Ok(()) => {
                 problem = Some(Failure::Data("nothing could be read".to_owned()));
                 Err(io::Error::other("nothing could be read"))
