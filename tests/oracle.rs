@@ -25,7 +25,9 @@ const FRONTIER_STEP: f64 = 1.0 / 346.0;
 /// Difference of two 5th percentiles over 200 splits each, in standard deviations over splits: five standard errors,
 /// each sqrt(2 · 0.05 · 0.95 / 200) / φ(1.645). (The README's 0.2 is one standard error, which chance breaks.)
 const PERCENTILE_OVER_SPLITS: f64 = 1.06;
-/// The operating point of half a boundary's rollouts takes few values, so its percentiles jump: half of one such jump.
+/// The operating point of half a boundary's rollouts takes few values, so its percentiles jump: over ten seeds the 95th
+/// of `retained` at k = 3, first, lay between 0.847 and 0.906. An allowance of ours, wider than the README's; the
+/// yardstick's own test in `frontiers` compares quantiles instead.
 const SPLIT_OPERATING_STEP: f64 = 0.05;
 
 fn data(path: &str) -> Option<String> {
