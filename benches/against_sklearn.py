@@ -37,7 +37,7 @@ def foldline(binary, corpus, methods, cell, out):
         check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     cpu = children_cpu() - before
     results = json.load(open(os.path.join(out, "results.json")))
-    return cpu, results["cells"][0]["auroc"]["value"]
+    return cpu, results["cells"][cell]["auroc_averaged"]["point"]
 
 
 def matrix(binary, corpus, methods, representation, folder):
@@ -62,7 +62,7 @@ def labels_and_folds(run, ids):
     outcomes = {row["boundary_id"]: row for row in map(json.loads, open(os.path.join(run, "outcomes.jsonl")))}
     mean = lambda rollouts: sum(counts[3] for counts in rollouts) / len(rollouts)
     y = np.array([mean(outcomes[i]["post"]) - mean(outcomes[i]["pre"]) > 1e-12 for i in ids])
-    folds = {row["boundary_id"]: int(row["fold"]) for row in csv.DictReader(open(os.path.join(run, "folds-stem-5x1.csv")))}
+    folds = {row["boundary_id"]: int(row["fold"]) for row in csv.DictReader(open(os.path.join(run, "folds.csv")))}
     return y, np.array([folds[i] for i in ids])
 
 

@@ -12,6 +12,8 @@ pub mod decision_log;
 pub mod evaluate;
 pub mod files;
 #[cfg(feature = "study")]
+pub mod foreign;
+#[cfg(feature = "study")]
 pub mod freeze;
 pub mod hook;
 #[cfg(feature = "import")]

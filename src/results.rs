@@ -2,7 +2,7 @@
 //!
 //! The file is the whole content of a report: every number on a page stands here. It holds no path, time, thread count
 //! or command line, so that equal input, seed and version give equal bytes. Undefined numbers are
-//! `{"value": null, "reason": ...}`.
+//! `{"point": null, "reason": ...}`.
 
 use crate::analyses::Answer;
 use crate::evaluate::protocol::{CellName, Protocol};
@@ -12,7 +12,7 @@ use foldline_frontiers::ols::Regression;
 use foldline_frontiers::placement::{CellMean, Contrast, Exposure};
 use foldline_frontiers::ranking::{PerFold, PerRepetition};
 use foldline_frontiers::yardstick::{AgainstReplicate, Yardstick};
-use foldline_frontiers::{Estimate, FrontierPoint, SignedValue, Threshold, Value};
+use foldline_frontiers::{Estimate, FrontierPoint, Threshold, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -61,9 +61,13 @@ pub struct OutcomeCard {
 }
 
 /// One cell: a learner on a representation, or a rule, judged.
+///
+/// Estimates of the operating point reselect the threshold in every draw; those of the signed value hold it fixed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellResult {
-    /// `LEARNER/REPRESENTATION`, `rule/NAME`, or the name given to foreign scores.
+    /// `LEARNER/REPRESENTATION`, `rule/NAME`, or the name given to foreign scores, with `@GROUP` where an earlier group
+    /// has a cell of that name. In the file it is the key.
+    #[serde(skip)]
     pub name: String,
     /// The group of the protocol.
     pub group: String,
@@ -72,7 +76,10 @@ pub struct CellResult {
     /// Columns of the representation, 0 for a rule.
     pub columns: usize,
     /// AUROC of the repetition-averaged out-of-fold scores.
-    pub auroc: Estimate,
+    pub auroc_averaged: Estimate,
+    /// AUROC of all out-of-fold scores together, a boundary standing once for every repetition; the same as
+    /// `auroc_averaged` with a single repetition. Task-clustered interval only where there are several.
+    pub auroc_pooled: Estimate,
     /// Pooled AUROC of single repetitions: mean, min, max, no interval.
     pub auroc_per_repetition: PerRepetition,
     /// AUROC within folds; of a single repetition only.
@@ -80,37 +87,13 @@ pub struct CellResult {
     /// Positive rate of each fold; of a single repetition only.
     pub positive_rate_per_fold: Option<Vec<Value>>,
     /// Average precision of the repetition-averaged scores.
-    pub ap: Value,
+    pub ap: Estimate,
     /// Average precision of single repetitions.
     pub ap_per_repetition: PerRepetition,
     /// Distinct repetition-averaged scores.
     pub distinct_scores: usize,
-    /// Thresholds at which the allowed set changes, ascending; all of them up to [`FRONTIER_POINTS`], evenly thinned
-    /// beyond.
-    pub frontier: Vec<FrontierPoint>,
-    /// The point chosen on it.
+    /// The point chosen on the frontier.
     pub operating_point: OperatingResult,
-    /// What blocking there is worth, threshold held fixed.
-    pub signed: SignedResult,
-    /// The same on a part of the boundaries.
-    pub subsets: Vec<SubsetResult>,
-    /// Fitted models of single-repetition cells in words, by fold.
-    pub models: Vec<String>,
-    /// Warnings of the fits, each once with the number of fits that gave it.
-    pub warnings: Vec<String>,
-}
-
-/// The operating point of a cell with intervals; the threshold is reselected in every draw.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OperatingResult {
-    /// The threshold: a score, or never.
-    pub threshold: Threshold,
-    /// Boundaries allowed.
-    pub allowed: u64,
-    /// Boundaries blocked.
-    pub blocked: u64,
-    /// Positive boundaries blocked.
-    pub blocked_positives: u64,
     /// allowed / n.
     pub retained: Estimate,
     /// Positives blocked / positives.
@@ -121,24 +104,62 @@ pub struct OperatingResult {
     pub advantage_count: Estimate,
     /// mass − (1 − retained).
     pub advantage_mass: Estimate,
+    /// V, the sum of d over the blocked boundaries.
+    pub signed_value: Estimate,
+    /// V − E_rand.
+    pub signed_value_minus_e_rand: Estimate,
+    /// V / |B|.
+    pub signed_value_per_blocked: Estimate,
+    /// V − E_rand with max(0, d) in place of d.
+    pub positive_part_minus_e_rand: Estimate,
+    /// What V is made of.
+    pub signed_parts: SignedParts,
+    /// Thresholds at which the allowed set changes, ascending; all of them up to [`FRONTIER_POINTS`], evenly thinned
+    /// beyond.
+    pub frontier: Vec<FrontierPoint>,
+    /// AUROC on parts of the boundaries.
+    pub subsets: Vec<SubsetResult>,
+    /// Fitted models of single-repetition cells in words, by fold.
+    pub models: Vec<String>,
+    /// Warnings of the fits, each once with the number of fits that gave it.
+    pub warnings: Vec<String>,
+}
+
+impl CellResult {
+    /// JSON pointer (RFC 6901) of the cell in `results.json`.
+    pub fn pointer(&self) -> String {
+        format!("/cells/{}", self.name.replace('~', "~0").replace('/', "~1"))
+    }
+}
+
+/// The operating point of a cell (protocol section 5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperatingResult {
+    /// The threshold: a score, or never.
+    pub threshold: Threshold,
+    /// Boundaries allowed.
+    pub allowed: u64,
+    /// Boundaries blocked.
+    pub blocked: u64,
+    /// Positive boundaries blocked.
+    pub blocked_positives: u64,
     /// Standard deviation of avoided for a random rule that blocks as many.
     pub hypergeometric_sd: Value,
 }
 
-/// The signed plug-in value at the operating threshold, held fixed.
+/// Parts of the signed plug-in value V = S+ + S− on the blocked boundaries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SignedResult {
-    /// The value and its parts.
-    #[serde(flatten)]
-    pub value: SignedValue,
-    /// V with intervals.
-    pub v_interval: Estimate,
-    /// V − E_rand with intervals.
-    pub advantage: Estimate,
-    /// V / |B| with intervals.
-    pub per_blocked: Estimate,
-    /// The positive-part version of V − E_rand with intervals.
-    pub positive_part_advantage: Estimate,
+pub struct SignedParts {
+    /// Sum of the positive d, S+.
+    pub s_plus: f64,
+    /// Sum of the negative d, S− (not positive).
+    pub s_minus: f64,
+    /// Blocked boundaries with d < 0.
+    pub negative: u64,
+    /// Sum of d over all boundaries.
+    pub total: f64,
+    /// Expectation of V when as many boundaries are blocked at random.
+    pub e_rand: f64,
 }
 
 /// AUROC on a part of the boundaries, with the scores of all.
@@ -196,7 +217,8 @@ pub enum TableCell {
     /// A statistic with or without an interval, and how many decimals the table prints.
     Number {
         /// The statistic.
-        number: Value,
+        #[serde(flatten)]
+        point: Value,
         /// Lower end of its interval.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lo: Option<f64>,
@@ -218,10 +240,10 @@ impl TableCell {
     pub fn text(&self) -> String {
         match self {
             TableCell::Text(text) => text.clone(),
-            TableCell::Number { number, lo, hi, decimals, signed } => {
+            TableCell::Number { point, lo, hi, decimals, signed } => {
                 let print =
                     |value: f64| if *signed { format!("{value:+.decimals$}") } else { format!("{value:.decimals$}") };
-                let point = match number {
+                let point = match point {
                     Value::Defined(value) => print(*value),
                     Value::Undefined(reason) => return format!("– ({reason})"),
                 };
@@ -405,7 +427,8 @@ pub struct Results {
     pub protocol: Protocol,
     /// The primary target.
     pub outcome: OutcomeCard,
-    /// Every cell, in the protocol's order.
+    /// Every cell, in the protocol's order; in the file an object keyed by the cells' names.
+    #[serde(with = "by_name")]
     pub cells: Vec<CellResult>,
     /// The best cell of each group with eligible cells.
     pub best: Vec<Best>,
@@ -425,4 +448,41 @@ pub struct Results {
     pub tables: BTreeMap<String, PaperTable>,
     /// Analyses that this corpus cannot answer.
     pub refused: Vec<Refused>,
+}
+
+/// Cells as an object keyed by their names, in order.
+mod by_name {
+    use super::CellResult;
+    use serde::de::{Error, MapAccess, Visitor};
+    use serde::{Deserializer, Serializer};
+    use std::fmt;
+
+    pub(super) fn serialize<S: Serializer>(cells: &[CellResult], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(cells.iter().map(|cell| (&cell.name, cell)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CellResult>, D::Error> {
+        deserializer.deserialize_map(Cells)
+    }
+
+    struct Cells;
+
+    impl<'de> Visitor<'de> for Cells {
+        type Value = Vec<CellResult>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of cells keyed by their names")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<CellResult>, A::Error> {
+            let mut cells: Vec<CellResult> = Vec::new();
+            while let Some((name, cell)) = map.next_entry::<String, CellResult>()? {
+                if cells.iter().any(|other| other.name == name) {
+                    return Err(A::Error::custom(format!("cell {name} stands twice")));
+                }
+                cells.push(CellResult { name, ..cell });
+            }
+            Ok(cells)
+        }
+    }
 }

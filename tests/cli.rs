@@ -56,7 +56,7 @@ fn the_same_bytes_whatever_the_threads() {
         assert!(output.status.success(), "{}", stderr(&output));
     }
     let one = contents(&folder.path().join("one"));
-    assert!(one.iter().any(|(path, _)| path.ends_with("results.json")) && one.len() > 10);
+    assert!(one.iter().any(|(path, _)| path.ends_with("results.json")) && one.len() >= 4);
     assert_eq!(one, contents(&folder.path().join("two")));
     assert_eq!(one, contents(&folder.path().join("again")));
     assert!(!folder.path().join("one/.stages").exists(), "resume records go on success");
@@ -221,8 +221,8 @@ fn poor_corpora_are_answered_as_far_as_they_go() {
             }
             "one-rollout" => assert!(refused.iter().any(|r| r["analysis"].as_str().unwrap().contains("yardstick"))),
             _ => {
-                let auroc = &results["cells"][0]["auroc"];
-                assert!(auroc["value"].is_null() && auroc["reason"] == "one_class", "{auroc}");
+                let auroc = &results["cells"]["stump/six"]["auroc_averaged"];
+                assert!(auroc["point"].is_null() && auroc["reason"] == "one_class", "{auroc}");
             }
         }
     }

@@ -7,6 +7,7 @@ mod report_support;
 
 use report_support::{evaluated, foldline, succeeds};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 fn compared(folder: &Path, more: &[&str]) -> Json {
@@ -23,18 +24,15 @@ fn refused(folder: &Path, args: &[&str], code: i32, named: &str) {
 
 /// Scores of a cell as a file that a user would bring: the mean over repetitions.
 fn scores_of(folder: &Path, cell: &str, name: &str, keep: usize) -> Vec<(String, f64)> {
-    let text = std::fs::read_to_string(folder.join(format!("run/scores/{cell}.csv"))).unwrap();
-    let rows: Vec<(String, f64)> = text
-        .lines()
-        .skip(1)
-        .take(keep)
-        .map(|line| {
-            let mut fields = line.split(',');
-            let id = fields.next().unwrap().to_owned();
-            let scores: Vec<f64> = fields.map(|field| field.parse().unwrap()).collect();
-            (id, scores.iter().sum::<f64>() / scores.len() as f64)
-        })
-        .collect();
+    let text = std::fs::read_to_string(folder.join("run/scores.csv")).unwrap();
+    assert!(text.starts_with("cell,boundary_id,repetition,fold,score\n"));
+    let mut of: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for line in text.lines().filter(|line| line.starts_with(&format!("{cell},"))) {
+        let fields: Vec<&str> = line.split(',').collect();
+        of.entry(fields[1]).or_default().push(fields[4].parse().unwrap());
+    }
+    let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
+    let rows: Vec<(String, f64)> = of.iter().take(keep).map(|(id, scores)| ((*id).to_owned(), mean(scores))).collect();
     let lines: String = rows.iter().map(|(id, score)| format!("{id},{score}\n")).collect();
     std::fs::write(folder.join(name), format!("boundary_id,score\n{lines}")).unwrap();
     rows
@@ -43,25 +41,26 @@ fn scores_of(folder: &Path, cell: &str, name: &str, keep: usize) -> Vec<(String,
 #[test]
 fn a_cell_against_its_own_scores_differs_by_nothing_and_agrees_with_the_run() {
     let folder = evaluated();
-    scores_of(folder.path(), "boosted.H", "same.csv", usize::MAX);
-    let more = ["run", "--cells", "boosted/H", "--scores", "same=same.csv", "--yardstick"];
+    scores_of(folder.path(), "boosted/H", "same.csv", usize::MAX);
+    let more = ["run", "--cells", "boosted/H", "--foreign", "same=same.csv", "--yardstick"];
     let comparison = compared(folder.path(), &more);
     for statistic in ["auroc", "avoided", "mass", "v", "advantage_count", "advantage_mass"] {
         let difference = &comparison["differences"][0][statistic];
-        for number in [&difference["value"], &difference["intervals"][0]["lo"], &difference["intervals"][0]["hi"]] {
+        for number in [&difference["point"], &difference["lo"], &difference["hi"]] {
             assert!(number.as_f64().unwrap().abs() < 1e-12, "{statistic}: {difference}");
         }
     }
     // the same estimators in the same draws as the evaluation's: seed and number of draws are equal
     let results: Json =
         serde_json::from_slice(&std::fs::read(folder.path().join("run/results.json")).unwrap()).unwrap();
-    let cells = results["cells"].as_array().unwrap();
-    let cell = cells.iter().find(|cell| cell["name"] == "boosted/H").unwrap();
+    let cell = &results["cells"]["boosted/H"];
     let triggers = comparison["triggers"].as_array().unwrap();
     let trigger = triggers.iter().find(|trigger| trigger["name"] == "boosted/H").unwrap();
-    assert_eq!(trigger["auroc"]["value"], cell["auroc"]["value"]);
-    assert_eq!(trigger["auroc"]["intervals"][0], cell["auroc"]["intervals"][0]);
-    assert_eq!(trigger["operating_point"]["avoided"]["value"], cell["operating_point"]["avoided"]["value"]);
+    for field in ["point", "lo", "hi", "method", "unit", "draws", "seed"] {
+        assert!(!cell["auroc_averaged"][field].is_null());
+        assert_eq!(trigger["auroc"][field], cell["auroc_averaged"][field], "{field}");
+    }
+    assert_eq!(trigger["operating_point"]["avoided"]["point"], cell["avoided"]["point"]);
     let against = results["yardstick"]["triggers"].as_array().unwrap();
     let recorded = against.iter().find(|against| against["cell"] == "boosted/H").unwrap();
     let own = comparison["yardstick"]["triggers"].as_array().unwrap();
@@ -81,14 +80,14 @@ fn at_the_matched_share_it_is_the_frontier_between_two_thresholds() {
             .as_array()
             .unwrap()
             .iter()
-            .map(|point| (point["retained"].as_f64().unwrap(), point["avoided"]["value"].as_f64().unwrap()))
+            .map(|point| (point["retained"].as_f64().unwrap(), point["avoided"]["point"].as_f64().unwrap()))
             .collect();
         // linear interpolation on the recorded frontier, an independent way to the same number
         let above = points.iter().position(|point| point.0 >= retain - 1e-12).unwrap();
         let (a, b) = (points[above.saturating_sub(1)], points[above]);
         let share = if b.0 > a.0 { (retain - a.0) / (b.0 - a.0) } else { 1.0 };
         let expected = a.1 + share * (b.1 - a.1);
-        let avoided = trigger["avoided"]["value"].as_f64().unwrap();
+        let avoided = trigger["avoided"]["point"].as_f64().unwrap();
         assert!((avoided - expected).abs() < 1e-9, "{}: {avoided} is not {expected}", trigger["name"]);
     }
 }
@@ -96,14 +95,14 @@ fn at_the_matched_share_it_is_the_frontier_between_two_thresholds() {
 #[test]
 fn a_corpus_and_scores_are_enough() {
     let folder = evaluated();
-    scores_of(folder.path(), "boosted.H", "judge.csv", usize::MAX);
-    let corpus = ["--corpus", "cohort.jsonl", "--methods", "functions.csv", "--scores", "judge=judge.csv"];
+    scores_of(folder.path(), "boosted/H", "judge.csv", usize::MAX);
+    let corpus = ["--corpus", "cohort.jsonl", "--methods", "functions.csv", "--foreign", "judge=judge.csv"];
     let comparison = compared(folder.path(), &[&corpus[..], &["--yardstick"]].concat());
     let names: Vec<&str> =
         comparison["triggers"].as_array().unwrap().iter().map(|trigger| trigger["name"].as_str().unwrap()).collect();
     assert_eq!(names[0], "judge");
     assert!(names.contains(&"rule/prefix-length") && names.contains(&"rule/token-budget"), "{names:?}");
-    assert!(comparison["yardstick"]["statistics"]["auroc"]["value"].as_f64().unwrap() > 0.5);
+    assert!(comparison["yardstick"]["statistics"]["auroc"]["point"].as_f64().unwrap() > 0.5);
     let text = succeeds(folder.path(), &[&["compare", "--draws", "60"], &corpus[..]].concat());
     assert!(text.contains("random rule") && text.contains("Each trigger less judge"), "{text}");
 }
@@ -114,12 +113,9 @@ fn what_cannot_be_compared_is_refused_with_the_difference() {
     let path = folder.path();
     let again = |name: &str| {
         let run = path.join(name);
-        std::fs::create_dir_all(run.join("scores")).unwrap();
+        std::fs::create_dir_all(&run).unwrap();
         for entry in std::fs::read_dir(path.join("run")).unwrap().map(Result::unwrap).filter(|e| e.path().is_file()) {
             std::fs::copy(entry.path(), run.join(entry.file_name())).unwrap();
-        }
-        for entry in std::fs::read_dir(path.join("run/scores")).unwrap().map(Result::unwrap) {
-            std::fs::copy(entry.path(), run.join("scores").join(entry.file_name())).unwrap();
         }
         run
     };
@@ -144,8 +140,8 @@ fn what_cannot_be_compared_is_refused_with_the_difference() {
     succeeds(path, &[&other[..], &["logistic/H", "--folds", "stem:5x1", "--out", "other"]].concat());
     refused(path, &["compare", "run", "other"], 65, "the target is dU@3 in one and dE@1 in the other");
     // scores that do not cover the boundaries, unknown names
-    scores_of(path, "boosted.H", "some.csv", 100);
-    refused(path, &["compare", "run", "--scores", "some=some.csv"], 65, "boundaries have no score");
+    scores_of(path, "boosted/H", "some.csv", 100);
+    refused(path, &["compare", "run", "--foreign", "some=some.csv"], 65, "boundaries have no score");
     refused(path, &["compare", "run", "--cells", "boosted/X"], 2, "boosted/X");
     refused(path, &["compare", "run", "--against", "nobody"], 2, "nobody");
     refused(path, &["compare", "run", "--cells", "boosted/H"], 2, "at least two");

@@ -28,16 +28,13 @@ fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
 
 /// Cells whose task-clustered interval of the advantage lies above zero, counted from the raw file.
 fn above_zero(results: &Json, advantage: &str) -> usize {
-    let cells = results["cells"].as_array().unwrap();
-    let fitted = cells.iter().filter(|cell| !cell["name"].as_str().unwrap().starts_with("rule/"));
-    let lo = |cell: &Json| cell["operating_point"][advantage]["intervals"][0]["lo"].as_f64();
-    fitted.filter(|cell| lo(cell).is_some_and(|lo| lo > 0.0)).count()
+    let fitted = results["cells"].as_object().unwrap().iter().filter(|(name, _)| !name.starts_with("rule/"));
+    fitted.filter(|(_, cell)| cell[advantage]["lo"].as_f64().is_some_and(|lo| lo > 0.0)).count()
 }
 
 fn derived(results: &Json, name: &str) -> usize {
-    let cells = results["cells"].as_array().unwrap();
     match name {
-        "fitted" => cells.iter().filter(|cell| !cell["name"].as_str().unwrap().starts_with("rule/")).count(),
+        "fitted" => results["cells"].as_object().unwrap().keys().filter(|name| !name.starts_with("rule/")).count(),
         "chosen_from" => {
             results["best"].as_array().unwrap().iter().map(|b| b["chosen_from"].as_u64().unwrap() as usize).sum()
         }
@@ -92,14 +89,13 @@ fn every_number_on_the_page_is_in_the_run() {
 
     // in the tooltips: the frontiers as recorded
     let data: Json = serde_json::from_str(between(&page, "class=\"frontiers\">", "</script>")[0]).unwrap();
-    for (series, cell) in data["series"].as_array().unwrap().iter().zip(results["cells"].as_array().unwrap()) {
-        let points = cell["frontier"].as_array().unwrap();
-        assert_eq!(series["name"], cell["name"]);
+    for series in data["series"].as_array().unwrap() {
+        let points = results["cells"][series["name"].as_str().unwrap()]["frontier"].as_array().unwrap();
         assert_eq!(series["a"].as_array().unwrap().len(), points.len());
         for (index, point) in points.iter().enumerate() {
             assert_eq!(series["a"][index], point["allowed"]);
             assert_eq!(series["p"][index], point["blocked_positives"]);
-            let (mass, recorded) = (series["m"][index].as_f64().unwrap(), point["mass"]["value"].as_f64().unwrap());
+            let (mass, recorded) = (series["m"][index].as_f64().unwrap(), point["mass"]["point"].as_f64().unwrap());
             assert!((mass - recorded).abs() <= 5.1e-6, "{mass} is not {recorded}");
         }
     }
@@ -128,7 +124,7 @@ fn every_number_on_the_page_is_in_the_run() {
 fn the_other_formats_hold_the_same_content() {
     let folder = evaluated();
     succeeds(folder.path(), &["report", "run"]);
-    let beside = folder.path().join("run/report");
+    let beside = folder.path().join("run");
     let markdown = std::fs::read_to_string(beside.join("report.md")).unwrap();
     assert_eq!(succeeds(folder.path(), &["report", "run", "--format", "md"]).lines().count(), markdown.lines().count());
     let report = json(&beside.join("report.json"));
@@ -160,14 +156,21 @@ fn the_other_formats_hold_the_same_content() {
 #[test]
 fn several_runs_stand_on_one_page() {
     let folder = evaluated();
-    let output = foldline(folder.path(), &["report", "run", "run"]);
-    assert_eq!(output.status.code(), Some(2));
     succeeds(folder.path(), &["report", "run", "run", "--out", "both"]);
     let page = std::fs::read_to_string(folder.path().join("both/report.html")).unwrap();
     assert!(page.contains("id=\"r1-frontier\"") && page.contains("id=\"r2-frontier\""));
     let ids = between(&page, " id=\"", "\"");
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "an id stands twice");
-    assert!(folder.path().join("both/report/r2/tables/operating-points.csv").is_file());
+    assert!(folder.path().join("both/tables/r2-operating-points.csv").is_file());
+    let markdown = std::fs::read_to_string(folder.path().join("both/report.md")).unwrap();
+    assert!(markdown.contains("(plots/r2-frontier.svg)") && folder.path().join("both/plots/r2-frontier.svg").is_file());
+    // where nothing is named, the first run's folder takes the page; the folder of another run is left alone
+    succeeds(folder.path(), &["report", "run", "run"]);
+    assert!(std::fs::read_to_string(folder.path().join("run/report.html")).unwrap().contains("id=\"r2-frontier\""));
+    std::fs::create_dir(folder.path().join("other")).unwrap();
+    std::fs::copy(folder.path().join("run/results.json"), folder.path().join("other/results.json")).unwrap();
+    let output = foldline(folder.path(), &["report", "run", "--out", "other"]);
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

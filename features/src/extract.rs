@@ -44,9 +44,9 @@ impl Representation {
     /// All representations with the names used in files and on the command line.
     pub const ALL: [(Representation, &'static str); 10] = [
         (Representation::Six, "six"),
-        (Representation::SixSub, "six_sub"),
+        (Representation::SixSub, "six-substantive"),
         (Representation::Pair, "pair"),
-        (Representation::PairSub, "pair_sub"),
+        (Representation::PairSub, "pair-substantive"),
         (Representation::H, "H"),
         (Representation::HT, "HT"),
         (Representation::HS, "H+S"),

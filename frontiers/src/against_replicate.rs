@@ -91,8 +91,8 @@ pub fn against_replicate(
         let realised = auroc_in_draws(&scores, &as_d)?;
         let replicate = mean_over_splits(draws.len(), &replicate, |&value| value);
         let mixed = replicate.iter().zip(&realised).map(|(replicate, trigger)| replicate.minus(*trigger));
-        out.same_label_difference.intervals.push(draws.interval(mean_over_splits(draws.len(), &same, |&value| value)));
-        out.mixed_label_difference.intervals.push(draws.interval(mixed));
+        out.same_label_difference.add(draws.interval(mean_over_splits(draws.len(), &same, |&value| value)));
+        out.mixed_label_difference.add(draws.interval(mixed));
     }
     Ok(out)
 }

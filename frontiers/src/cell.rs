@@ -4,7 +4,7 @@ use crate::bootstrap::{Clusters, Draws};
 use crate::estimate::{Estimate, EstimatorError, Interval, Reason, Value, same_length};
 use crate::frontier::{FrontierPoint, OperatingPoint, Retain, frontier_of_groups, operating_point};
 use crate::groups::{Group, ScoreRanks, group_rows};
-use crate::ranking::auroc_of_groups;
+use crate::ranking::{auroc_of_groups, average_precision_of_groups};
 use serde::{Deserialize, Serialize};
 
 /// A statistic of a cell that has intervals (protocol section 5).
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Statistic {
     /// AUROC.
     Auroc,
+    /// Average precision.
+    Ap,
     /// Share allowed at the operating point, reselected in every draw.
     Retained,
     /// Share of positives blocked there.
@@ -35,8 +37,9 @@ pub enum Statistic {
 
 impl Statistic {
     /// All of them.
-    pub const ALL: [Statistic; 10] = [
+    pub const ALL: [Statistic; 11] = [
         Statistic::Auroc,
+        Statistic::Ap,
         Statistic::Retained,
         Statistic::Avoided,
         Statistic::Mass,
@@ -52,7 +55,7 @@ impl Statistic {
 /// The statistics of one draw (or of the rows as they are).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Replicate {
-    values: [Value; 10],
+    values: [Value; 11],
 }
 
 impl Replicate {
@@ -81,7 +84,7 @@ impl Replicate {
             allowed_by_held = total;
         }
         if total.rows == 0 {
-            return Replicate { values: [Value::Undefined(Reason::NoRows); 10] };
+            return Replicate { values: [Value::Undefined(Reason::NoRows); 11] };
         }
         let n = f64::from(total.rows);
         let min_allowed = retain.min_allowed(u64::from(total.rows)) as u32;
@@ -114,6 +117,7 @@ impl Replicate {
         Replicate {
             values: [
                 auroc_of_groups(groups),
+                average_precision_of_groups(groups),
                 Value::Defined(retained),
                 avoided,
                 mass,
@@ -244,7 +248,7 @@ pub fn interval(replicates: &[Replicate], statistic: Statistic, draws: &Draws) -
 /// A statistic with one interval for each bootstrap it was judged in.
 pub fn estimate(cell: &Cell, statistic: Statistic, bootstraps: &[(&[Replicate], &Draws)]) -> Estimate {
     let intervals = bootstraps.iter().map(|&(replicates, draws)| interval(replicates, statistic, draws));
-    Estimate { point: cell.point().get(statistic), intervals: intervals.collect() }
+    intervals.fold(Estimate::new(cell.point().get(statistic)), Estimate::with)
 }
 
 /// The interval of a paired difference `a − b`: both judged with the same draws; a draw in which either is undefined is

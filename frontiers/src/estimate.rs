@@ -55,7 +55,7 @@ impl fmt::Display for Reason {
 
 /// A statistic: a finite number, or the reason why it does not exist. Never NaN, never a stand-in such as 0.5.
 ///
-/// In JSON `{"value": 0.62}` or `{"value": null, "reason": "one_class"}`.
+/// In JSON `{"point": 0.62}` or `{"point": null, "reason": "one_class"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "ValueRecord", try_from = "ValueRecord")]
 pub enum Value {
@@ -69,7 +69,7 @@ pub enum Value {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ValueRecord {
-    value: Option<f64>,
+    point: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<Reason>,
 }
@@ -77,8 +77,8 @@ struct ValueRecord {
 impl From<Value> for ValueRecord {
     fn from(value: Value) -> ValueRecord {
         match value {
-            Value::Defined(number) => ValueRecord { value: Some(number), reason: None },
-            Value::Undefined(reason) => ValueRecord { value: None, reason: Some(reason) },
+            Value::Defined(number) => ValueRecord { point: Some(number), reason: None },
+            Value::Undefined(reason) => ValueRecord { point: None, reason: Some(reason) },
         }
     }
 }
@@ -87,10 +87,10 @@ impl TryFrom<ValueRecord> for Value {
     type Error = String;
 
     fn try_from(record: ValueRecord) -> Result<Value, String> {
-        match (record.value, record.reason) {
+        match (record.point, record.reason) {
             (Some(number), None) if number.is_finite() => Ok(Value::Defined(number)),
             (None, Some(reason)) => Ok(Value::Undefined(reason)),
-            _ => Err("expected a finite value, or a null value with a reason".to_owned()),
+            _ => Err("expected a finite point, or a null point with a reason".to_owned()),
         }
     }
 }
@@ -167,11 +167,21 @@ impl Unit {
             Unit::Split => "split",
         }
     }
+
+    /// How an interval over this unit is made, as files say it.
+    pub fn method(self) -> &'static str {
+        match self {
+            Unit::Task | Unit::Stem | Unit::Nested => "percentile_bootstrap",
+            Unit::Split => "percentiles_over_splits",
+        }
+    }
 }
 
 /// A percentile interval and how it was made.
+///
+/// In JSON `{"lo", "hi", "level", "method", "unit", "draws", "dropped", "seed"}`; the method follows from the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(into = "IntervalRecord", from = "IntervalRecord")]
 pub struct Interval {
     /// Lower end; absent where every draw was dropped.
     pub lo: Option<f64>,
@@ -206,17 +216,81 @@ impl Interval {
     }
 }
 
+/// How an [`Interval`] stands in a file.
+#[derive(Serialize, Deserialize)]
+struct IntervalRecord {
+    lo: Option<f64>,
+    hi: Option<f64>,
+    level: f64,
+    #[serde(skip_deserializing)]
+    method: &'static str,
+    unit: Unit,
+    draws: u32,
+    dropped: u32,
+    seed: Option<u64>,
+}
+
+impl From<Interval> for IntervalRecord {
+    fn from(interval: Interval) -> IntervalRecord {
+        let Interval { lo, hi, level, unit, draws, dropped, seed } = interval;
+        IntervalRecord { lo, hi, level, method: unit.method(), unit, draws, dropped, seed }
+    }
+}
+
+impl From<IntervalRecord> for Interval {
+    fn from(record: IntervalRecord) -> Interval {
+        let IntervalRecord { lo, hi, level, unit, draws, dropped, seed, .. } = record;
+        Interval { lo, hi, level, unit, draws, dropped, seed }
+    }
+}
+
 /// A statistic with the intervals computed for it (task, stem, nested), in that order.
 ///
-/// In JSON `{"value": 0.62, "intervals": [{"lo": 0.57, ...}]}`.
+/// In JSON the first interval stands beside the point, `{"point": 0.62, "lo": 0.57, "hi": 0.66, "level": 0.95, "method":
+/// "percentile_bootstrap", "unit": "task", "draws": 2000, "dropped": 0, "seed": 1}`, and the ones over other units follow
+/// in `other_intervals`; an undefined statistic is `{"point": null, "reason": ...}` and has no interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "EstimateRecord", try_from = "EstimateRecord")]
 pub struct Estimate {
     /// The statistic on all rows.
-    #[serde(flatten)]
     pub point: Value,
-    /// Its intervals; empty where none was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Its intervals, the one that stands beside the point first; empty where none was asked for or the statistic is
+    /// undefined. Added by [`Estimate::add`].
     pub intervals: Vec<Interval>,
+}
+
+/// How an [`Estimate`] stands in a file.
+#[derive(Serialize, Deserialize)]
+struct EstimateRecord {
+    #[serde(flatten)]
+    point: Value,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    first: Option<IntervalRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    other_intervals: Vec<Interval>,
+}
+
+impl From<Estimate> for EstimateRecord {
+    fn from(estimate: Estimate) -> EstimateRecord {
+        let mut intervals = estimate.intervals.into_iter();
+        EstimateRecord {
+            point: estimate.point,
+            first: intervals.next().map(IntervalRecord::from),
+            other_intervals: intervals.collect(),
+        }
+    }
+}
+
+impl TryFrom<EstimateRecord> for Estimate {
+    type Error = String;
+
+    fn try_from(record: EstimateRecord) -> Result<Estimate, String> {
+        if record.first.is_none() && !record.other_intervals.is_empty() {
+            return Err("other_intervals without a first one: expected lo, hi, level, unit, draws, dropped".to_owned());
+        }
+        let intervals = record.first.map(Interval::from).into_iter().chain(record.other_intervals);
+        Ok(intervals.fold(Estimate::new(record.point), Estimate::with))
+    }
 }
 
 impl Estimate {
@@ -225,9 +299,16 @@ impl Estimate {
         Estimate { point, intervals: Vec::new() }
     }
 
-    /// Adds an interval.
+    /// Adds an interval; an undefined statistic has none.
+    pub fn add(&mut self, interval: Interval) {
+        if self.point.defined().is_some() {
+            self.intervals.push(interval);
+        }
+    }
+
+    /// The same with one more interval.
     pub fn with(mut self, interval: Interval) -> Estimate {
-        self.intervals.push(interval);
+        self.add(interval);
         self
     }
 
@@ -308,9 +389,9 @@ mod tests {
     fn undefined_is_null_with_a_reason() {
         let undefined = Estimate::new(Value::Undefined(Reason::OneClass));
         let text = serde_json::to_string(&undefined).unwrap();
-        assert_eq!(text, r#"{"value":null,"reason":"one_class"}"#);
+        assert_eq!(text, r#"{"point":null,"reason":"one_class"}"#);
         assert_eq!(serde_json::from_str::<Estimate>(&text).unwrap(), undefined);
-        assert!(serde_json::from_str::<Value>(r#"{"value":null}"#).is_err());
+        assert!(serde_json::from_str::<Value>(r#"{"point":null}"#).is_err());
     }
 
     #[test]
@@ -324,8 +405,16 @@ mod tests {
             dropped: 1,
             seed: Some(7),
         };
-        let estimate = Estimate::new(Value::Defined(0.1 + 0.2)).with(interval);
+        let stem = Interval { unit: Unit::Stem, lo: None, hi: None, dropped: 10, ..interval };
+        let estimate = Estimate::new(Value::Defined(0.1 + 0.2)).with(interval).with(stem);
         let text = serde_json::to_string(&estimate).unwrap();
+        let expected = concat!(
+            r#"{"point":0.30000000000000004,"lo":0.1,"hi":0.7,"level":0.95,"method":"percentile_bootstrap","#,
+            r#""unit":"task","draws":10,"dropped":1,"seed":7,"other_intervals":[{"lo":null,"hi":null,"level":0.95,"#,
+            r#""method":"percentile_bootstrap","unit":"stem","draws":10,"dropped":10,"seed":7}]}"#
+        );
+        assert_eq!(text, expected);
         assert_eq!(serde_json::from_str::<Estimate>(&text).unwrap(), estimate);
+        assert!(Estimate::new(Value::Undefined(Reason::NoMass)).with(interval).intervals.is_empty());
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::streams::Streams;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// Fold assignments of n boundaries in one or more repetitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,47 +187,45 @@ impl Folds {
 
     /// The assignments as CSV (`boundary_id,repetition,fold`), repetition by repetition in corpus order.
     pub fn to_csv<S: AsRef<str>>(&self, boundary_ids: &[S]) -> String {
-        let mut text = String::from("boundary_id,repetition,fold\n");
-        for (repetition, folds) in self.assignment.iter().enumerate() {
-            for (id, fold) in boundary_ids.iter().zip(folds) {
-                let id = id.as_ref();
-                if id.contains([',', '"', '\n', '\r']) {
-                    let _ = writeln!(text, "\"{}\",{repetition},{fold}", id.replace('"', "\"\""));
-                } else {
-                    let _ = writeln!(text, "{id},{repetition},{fold}");
-                }
-            }
-        }
-        text
+        csv_of(self.lines(boundary_ids).map(|(id, repetition, fold)| [id.to_owned(), repetition, fold]), HEADER)
     }
 
-    /// Reads assignments written by [`Folds::to_csv`] (or by anything that writes those three columns) for the
-    /// boundaries of a corpus, in its order. Lines may stand in any order.
+    /// Several plans in one CSV, each line with the name of its plan in a fourth column, `plan`.
+    pub fn several_to_csv<S: AsRef<str>>(plans: &[(String, &Folds)], boundary_ids: &[S]) -> String {
+        let lines = plans.iter().flat_map(|(plan, folds)| {
+            folds.lines(boundary_ids).map(|(id, repetition, fold)| [id.to_owned(), repetition, fold, plan.clone()])
+        });
+        csv_of(lines, &[HEADER, &["plan"]].concat())
+    }
+
+    fn lines<'a, S: AsRef<str>>(&'a self, ids: &'a [S]) -> impl Iterator<Item = (&'a str, String, String)> {
+        self.assignment.iter().enumerate().flat_map(move |(repetition, folds)| {
+            ids.iter().zip(folds).map(move |(id, fold)| (id.as_ref(), repetition.to_string(), fold.to_string()))
+        })
+    }
+
+    /// Reads assignments written by [`Folds::to_csv`] (or by anything that writes those columns) for the boundaries of a
+    /// corpus, in its order. Lines and columns may stand in any order.
     ///
     /// # Errors
     /// `Line` for a wrong header, a number that is none, an unknown boundary or one given twice; `Missing` for a
     /// boundary without a line; `NoTrainingRows` where one fold holds everything.
     pub fn from_csv<S: AsRef<str>>(text: &str, boundary_ids: &[S]) -> Result<Folds, FoldError> {
+        Folds::of_plan(text, boundary_ids, "")
+    }
+
+    /// As [`Folds::from_csv`], for a file that may hold several plans: of those only the lines of `plan` are read.
+    ///
+    /// # Errors
+    /// As [`Folds::from_csv`], and `Line` where several plans are there and `plan` is not.
+    pub fn of_plan<S: AsRef<str>>(text: &str, boundary_ids: &[S], plan: &str) -> Result<Folds, FoldError> {
         let row_of: BTreeMap<&str, usize> = boundary_ids.iter().map(AsRef::as_ref).zip(0..).collect();
         let n = boundary_ids.len();
-        let mut records = csv_records(text).into_iter();
         let problem = |line, problem: String| FoldError::Line { line, problem };
-        match records.next() {
-            Some((_, header)) if header == ["boundary_id", "repetition", "fold"] => {}
-            other => {
-                let found = other.map(|(_, fields)| fields.join(",")).unwrap_or_default();
-                return Err(problem(1, format!("expected the header boundary_id,repetition,fold, found {found:?}")));
-            }
-        }
+        let records = records(text, plan)?;
         let mut assignment: Vec<Vec<Option<u32>>> = Vec::new();
         let mut k = 0usize;
-        for (line, fields) in records {
-            let [id, repetition, fold] = fields.as_slice() else {
-                return Err(problem(
-                    line,
-                    format!("{} fields, expected 3 (boundary_id,repetition,fold)", fields.len()),
-                ));
-            };
+        for (line, [id, repetition, fold]) in records {
             let &row = row_of
                 .get(id.as_str())
                 .ok_or_else(|| problem(line, format!("boundary {id:?} is not in the corpus")))?;
@@ -238,8 +235,8 @@ impl Folds {
                 })
             };
             // no fold can hold less than a row, and ten thousand repetitions are more than anyone can fit
-            let fold = number("fold", fold, n)?;
-            let repetition = number("repetition", repetition, 10_000)? as usize;
+            let fold = number("fold", &fold, n)?;
+            let repetition = number("repetition", &repetition, 10_000)? as usize;
             if assignment.len() <= repetition {
                 assignment.resize(repetition + 1, vec![None; n]);
             }
@@ -280,44 +277,49 @@ impl Folds {
     }
 }
 
-/// Records of a CSV text with the line each starts on: commas, double quotes, doubled quotes; empty lines skipped.
-fn csv_records(text: &str) -> Vec<(usize, Vec<String>)> {
-    let mut records = Vec::new();
-    let mut fields = vec![String::new()];
-    let (mut line, mut start, mut quoted, mut any) = (1, 1, false, false);
-    let mut characters = text.strip_prefix('\u{feff}').unwrap_or(text).chars().peekable();
-    while let Some(character) = characters.next() {
-        let field = fields.last_mut().expect("a record has at least one field");
-        match character {
-            '"' if quoted && characters.peek() == Some(&'"') => {
-                field.push('"');
-                characters.next();
-            }
-            '"' if quoted || field.is_empty() => {
-                quoted = !quoted;
-                any = true;
-            }
-            ',' if !quoted => {
-                fields.push(String::new());
-                any = true;
-            }
-            '\r' if !quoted && characters.peek() == Some(&'\n') => {}
-            '\n' if !quoted => {
-                if any {
-                    records.push((start, std::mem::replace(&mut fields, vec![String::new()])));
-                }
-                line += 1;
-                (start, any) = (line, false);
-            }
-            other => {
-                line += usize::from(other == '\n');
-                field.push(other);
-                any = true;
-            }
+/// The columns of a fold file.
+const HEADER: &[&str] = &["boundary_id", "repetition", "fold"];
+
+fn csv_of<const N: usize>(lines: impl Iterator<Item = [String; N]>, header: &[&str]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(header).expect("memory takes any record");
+    lines.for_each(|line| writer.write_record(line).expect("records have the header's length"));
+    String::from_utf8(writer.into_inner().expect("memory is flushed")).expect("records are text")
+}
+
+/// The lines of a fold file that belong to a plan, with their numbers.
+fn records(text: &str, plan: &str) -> Result<Vec<(usize, [String; 3])>, FoldError> {
+    let problem = |line, problem: String| FoldError::Line { line, problem };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    let unreadable = |error: csv::Error| {
+        problem(error.position().map_or(1, |place| place.line() as usize), format!("is no CSV: {error}"))
+    };
+    let header = reader.headers().map_err(unreadable)?.clone();
+    let column = |name: &str| header.iter().position(|head| head.trim() == name);
+    let (Some(id), Some(repetition), Some(fold)) = (column(HEADER[0]), column(HEADER[1]), column(HEADER[2])) else {
+        let found = header.iter().collect::<Vec<_>>().join(",");
+        return Err(problem(1, format!("expected the header {}, found {found:?}", HEADER.join(","))));
+    };
+    let named = column("plan");
+    let mut lines = Vec::new();
+    let mut plans = BTreeSet::new();
+    for record in reader.records() {
+        let record = record.map_err(unreadable)?;
+        let line = record.position().map_or(1, |place| place.line() as usize);
+        if record.len() != header.len() {
+            return Err(problem(line, format!("{} fields, expected {}", record.len(), header.len())));
         }
+        let of = named.map(|column| record[column].to_owned());
+        plans.extend(of.clone());
+        lines.push((of, line, [id, repetition, fold].map(|column| record[column].to_owned())));
     }
-    if any {
-        records.push((start, fields));
+    if plans.len() > 1 {
+        if !plans.contains(plan) {
+            let held = plans.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(problem(1, format!("holds the plans {held}: keep the lines of the one to use")));
+        }
+        lines.retain(|(of, ..)| of.as_deref() == Some(plan));
     }
-    records
+    Ok(lines.into_iter().map(|(_, line, record)| (line, record)).collect())
 }

@@ -9,14 +9,46 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A threshold on the score. In JSON `{"at": 0.7}` or `"never"`; infinity is a word, never a number.
+/// A threshold on the score. In JSON a number or `"never"`; infinity is a word, never a number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(into = "ThresholdRecord", from = "ThresholdRecord")]
 pub enum Threshold {
     /// Block where score >= this.
     At(f64),
     /// t = +inf: block nothing (Global ON).
     Never,
+}
+
+/// How a [`Threshold`] stands in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ThresholdRecord {
+    At(f64),
+    Word(Word),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    Never,
+}
+
+impl From<Threshold> for ThresholdRecord {
+    fn from(threshold: Threshold) -> ThresholdRecord {
+        match threshold {
+            Threshold::At(score) => ThresholdRecord::At(score),
+            Threshold::Never => ThresholdRecord::Word(Word::Never),
+        }
+    }
+}
+
+impl From<ThresholdRecord> for Threshold {
+    fn from(record: ThresholdRecord) -> Threshold {
+        match record {
+            ThresholdRecord::At(score) => Threshold::At(score),
+            ThresholdRecord::Word(Word::Never) => Threshold::Never,
+        }
+    }
 }
 
 impl Threshold {

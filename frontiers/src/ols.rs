@@ -78,7 +78,7 @@ pub fn regression_within_clusters(
                 0 => Value::Undefined(Reason::NoVariation),
                 _ => Value::Defined(slopes[column]),
             });
-            slope.intervals.push(draws.interval(values));
+            slope.add(draws.interval(values));
         }
         out.rank_deficient_draws.push(fitted.iter().filter(|(_, rank)| *rank < p).count() as u32);
     }

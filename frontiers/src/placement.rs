@@ -72,7 +72,7 @@ impl CellSums {
         let mut mean = Estimate::new(self.mean(|_| 1));
         for draws in draws {
             let values = draws.map(|| (), |(), times| self.mean(|cluster| times[cluster]));
-            mean.intervals.push(draws.interval(values));
+            mean.add(draws.interval(values));
         }
         let boundaries = self.n.iter().map(|&n| n as usize).sum();
         CellMean { boundaries, clusters: self.clusters().len(), mean }
@@ -122,7 +122,7 @@ pub fn contrast(
     for draws in draws {
         let values = draws
             .map(|| (), |(), times| with.mean(|cluster| times[cluster]).minus(without.mean(|cluster| times[cluster])));
-        difference.intervals.push(draws.interval(values));
+        difference.add(draws.interval(values));
     }
     Ok(Contrast {
         clusters_with_both: with.clusters().intersection(&without.clusters()).count(),

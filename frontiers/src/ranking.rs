@@ -109,11 +109,16 @@ pub fn auroc_per_fold(
 }
 
 /// A statistic of each repetition: mean, smallest and largest. It has no interval.
+///
+/// In JSON `{"point": 0.62, "mean": 0.62, "min": 0.6, "max": 0.64, "defined": 20, "repetitions": [0.61, ...]}`: the point
+/// is the mean, and a repetition where the statistic is undefined is null; with none defined `{"point": null, "reason":
+/// ..., "mean": null, ...}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "PerRepetitionRecord", from = "PerRepetitionRecord")]
 pub struct PerRepetition {
     /// One value for each repetition, in order.
     pub repetitions: Vec<Value>,
-    /// Mean over the defined ones, added in repetition order.
+    /// Mean over the defined ones, added in repetition order; undefined, for the first one's reason, where none is.
     pub mean: Value,
     /// Smallest of the defined ones.
     pub min: Value,
@@ -127,12 +132,55 @@ impl PerRepetition {
     /// Summarises values of single repetitions.
     pub fn of(repetitions: Vec<Value>) -> PerRepetition {
         let (mean, defined) = mean_of_defined(&repetitions);
+        let none = repetitions.first().and_then(|first| first.reason()).unwrap_or(Reason::NoneDefined);
         let extreme = |pick: fn(f64, f64) -> f64| match repetitions.iter().filter_map(|v| v.defined()).reduce(pick) {
             Some(number) => Value::Defined(number),
-            None => Value::Undefined(Reason::NoneDefined),
+            None => Value::Undefined(none),
         };
         let (min, max) = (extreme(f64::min), extreme(f64::max));
+        let mean = if defined > 0 { mean } else { Value::Undefined(none) };
         PerRepetition { repetitions, mean, min, max, defined }
+    }
+}
+
+/// How a [`PerRepetition`] stands in a file.
+#[derive(Serialize, Deserialize)]
+struct PerRepetitionRecord {
+    point: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+    mean: Option<f64>,
+    min: Option<f64>,
+    max: Option<f64>,
+    defined: usize,
+    repetitions: Vec<Option<f64>>,
+}
+
+impl From<PerRepetition> for PerRepetitionRecord {
+    fn from(per: PerRepetition) -> PerRepetitionRecord {
+        PerRepetitionRecord {
+            point: per.mean.defined(),
+            reason: per.repetitions.iter().find_map(|value| value.reason()).or(per.mean.reason()),
+            mean: per.mean.defined(),
+            min: per.min.defined(),
+            max: per.max.defined(),
+            defined: per.defined,
+            repetitions: per.repetitions.iter().map(|value| value.defined()).collect(),
+        }
+    }
+}
+
+impl From<PerRepetitionRecord> for PerRepetition {
+    fn from(record: PerRepetitionRecord) -> PerRepetition {
+        let undefined = Value::Undefined(record.reason.unwrap_or(Reason::NoneDefined));
+        let value = |number: Option<f64>| number.map_or(undefined, Value::Defined);
+        PerRepetition {
+            repetitions: record.repetitions.into_iter().map(value).collect(),
+            mean: value(record.mean),
+            min: value(record.min),
+            max: value(record.max),
+            defined: record.defined,
+        }
     }
 }
 
@@ -271,7 +319,7 @@ impl RankCorrelation {
                 times.extend(clusters.of().iter().map(|&cluster| multiplicity[cluster as usize]));
                 self.with_weights(times)
             });
-            estimate.intervals.push(draws.interval(values));
+            estimate.add(draws.interval(values));
         }
         Ok(estimate)
     }

@@ -267,11 +267,11 @@ fn add_intervals(
         (&mut out.advantage_count, Statistic::AdvantageCount),
         (&mut out.advantage_mass, Statistic::AdvantageMass),
     ] {
-        field.mean.intervals.push(statistic(name));
+        field.mean.add(statistic(name));
     }
     let of_r = |map: fn(Value) -> Value| draws.interval(mean_over_splits(draws.len(), &correlations, |&r| map(r)));
-    out.pearson.mean.intervals.push(of_r(|r| r));
-    out.spearman_brown.mean.intervals.push(of_r(spearman_brown));
+    out.pearson.mean.add(of_r(|r| r));
+    out.spearman_brown.mean.add(of_r(spearman_brown));
     Ok(())
 }
 

@@ -273,7 +273,7 @@ fn fold_refusals_name_their_numbers() {
     let complete = "a,0,0\r\nb,0,1\n\"c,\"\"d\"\"\",0,1\n";
     let folds = read(complete).unwrap();
     assert_eq!((folds.k(), folds.of(0)), (2, [0, 1, 1].as_slice()));
-    assert_eq!(Folds::from_csv(&folds.to_csv(&ids), &ids), Ok(folds));
+    assert_eq!(Folds::from_csv(&folds.to_csv(&ids), &ids).as_ref(), Ok(&folds));
     for (body, message) in [
         ("a,0,0\nb,0,1\n", "boundary \"c,\\\"d\\\"\" has no fold in repetition 0 (1 missing in all)"),
         ("", "boundary \"a\" has no fold in repetition 0 (3 missing in all)"),
@@ -287,6 +287,12 @@ fn fold_refusals_name_their_numbers() {
         let found = read(body).unwrap_err().to_string();
         assert!(found.starts_with(message), "{found}");
     }
+    let other = Folds::from_csv("boundary_id,repetition,fold\na,0,1\nb,0,1\n\"c,\"\"d\"\"\",0,0\n", &ids).unwrap();
+    let both = Folds::several_to_csv(&[("task:2x1".to_owned(), &folds), ("stem:2x1".to_owned(), &other)], &ids);
+    assert_eq!(Folds::of_plan(&both, &ids, "stem:2x1"), Ok(other));
+    assert_eq!(Folds::of_plan(&both, &ids, "task:2x1"), Ok(folds));
+    let ambiguous = Folds::from_csv(&both, &ids).unwrap_err().to_string();
+    assert!(ambiguous.contains("holds the plans stem:2x1, task:2x1"), "{ambiguous}");
     let header = Folds::from_csv("id,fold\n", &ids).unwrap_err().to_string();
     assert!(header.contains("expected the header boundary_id,repetition,fold"), "{header}");
 }

@@ -1,9 +1,9 @@
 //! `foldline compare`: triggers side by side on the same boundaries.
 
-use super::evaluate::foreign_scores;
 use super::{Failure, Global, print, say};
 use crate::compare::boundaries::{Boundaries, Run, Trigger, rules};
 use crate::compare::{Comparison, Plan, compare};
+use crate::foreign::{ForeignScores, foreign_scores};
 use crate::input::{Conventions, CorpusArgs};
 use crate::report::content::plain;
 use crate::report::reading::Reading;
@@ -11,7 +11,7 @@ use crate::report::{RunReport, files};
 use clap::Args as ClapArgs;
 use foldline_features::Target;
 use foldline_frontiers::Retain;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Compare triggers on the same boundaries: paired differences with intervals, against each other and the replicate
@@ -21,24 +21,24 @@ use std::path::PathBuf;
 /// interval is that of the paired difference, over the same resampled tasks. Runs on different boundaries are refused.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  foldline compare run-a run-b --yardstick\n  \
-    foldline compare run --cells boosted/H,rule/prefix-length --scores judge=judge.csv --out comparison\n  \
-    foldline compare --corpus cohort.jsonl --scores judge=judge.csv --yardstick")]
+    foldline compare run --cells boosted/H,rule/prefix-length --foreign judge=judge.csv --out comparison\n  \
+    foldline compare --corpus cohort.jsonl --foreign judge=judge.csv --yardstick")]
 pub struct Args {
     /// Run folders written by `foldline evaluate`
     #[arg(value_name = "RUN", required_unless_present = "corpus")]
     runs: Vec<PathBuf>,
-    /// Corpus to judge --scores on, beside the rules that need no learning
-    #[arg(long, value_name = "FILE", conflicts_with = "runs", requires = "scores")]
+    /// Corpus to judge --foreign on, beside the rules that need no learning
+    #[arg(long, value_name = "FILE", conflicts_with = "runs", requires = "foreign")]
     corpus: Option<PathBuf>,
     #[command(flatten)]
     conventions: Conventions,
-    /// Scores of a foreign trigger, NAME=FILE with a CSV (boundary_id,score); may be given several times
-    #[arg(long, value_name = "NAME=FILE")]
-    scores: Vec<String>,
+    /// A foreign trigger, NAME=FILE with its scores as a CSV (boundary_id,score); may be given several times
+    #[arg(long, alias = "scores", value_name = "NAME=FILE")]
+    foreign: Vec<String>,
     /// Triggers of the runs to compare; all when absent
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     cells: Vec<String>,
-    /// The trigger that the others are compared with [default: the first --scores, else the first run's best]
+    /// The trigger that the others are compared with [default: the first --foreign, else the first run's best]
     #[arg(long, value_name = "NAME")]
     against: Option<String>,
     /// Compare with the split-half replicate too, on the same half-sample labels
@@ -64,8 +64,8 @@ pub struct Args {
 /// `Failure::Data` for what cannot be read or compared, `Failure::Usage` for unknown names, `Failure::Other` for the
 /// output.
 pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
-    let foreign: Vec<(String, BTreeMap<String, f64>)> =
-        args.scores.iter().map(|given| foreign_scores(given)).collect::<Result<_, _>>()?;
+    let foreign: Vec<ForeignScores> =
+        args.foreign.iter().map(|given| foreign_scores(given)).collect::<Result<_, _>>()?;
     let (boundaries, triggers, notes, best, seed) = gather(args, &foreign, global)?;
     let reference = args.against.clone().or_else(|| foreign.first().map(|(name, _)| name.clone())).or(best);
     let plan = Plan { seed, draws: args.draws, reference, yardstick: args.yardstick };
@@ -73,6 +73,7 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     comparison.notes.splice(0..0, notes);
     let report = RunReport::of_comparison(&comparison, "comparison")?;
     if let Some(folder) = &args.out {
+        files::no_other_run(folder, &[])?;
         let text = to_json(&comparison)?;
         files::write(&folder.join("compare.json"), text.as_bytes())?;
         let page = files::write_all(folder, std::slice::from_ref(&report))?;
@@ -89,7 +90,7 @@ fn to_json(comparison: &Comparison) -> Result<String, Failure> {
 type Gathered = (Boundaries, Vec<Trigger>, Vec<String>, Option<String>, u64);
 
 /// Boundaries, triggers, notes, the name of the best of the first run, and the seed.
-fn gather(args: &Args, foreign: &[(String, BTreeMap<String, f64>)], global: &Global) -> Result<Gathered, Failure> {
+fn gather(args: &Args, foreign: &[ForeignScores], global: &Global) -> Result<Gathered, Failure> {
     if let Some(path) = &args.corpus {
         let given = CorpusArgs { corpus: path.clone(), conventions: args.conventions.clone(), strict: false };
         let corpus = given.load()?;
@@ -105,13 +106,14 @@ fn gather(args: &Args, foreign: &[(String, BTreeMap<String, f64>)], global: &Glo
     let mut triggers = Vec::new();
     let mut found = BTreeSet::new();
     for run in &runs {
+        let scores = run.scores()?;
         for cell in &run.results.cells {
             let wanted = args.cells.is_empty() || args.cells.contains(&cell.name);
             // its only points are ON and OFF, which every frontier has
             let constant = args.cells.is_empty() && cell.distinct_scores == 1;
             if wanted && !constant {
                 found.insert(cell.name.clone());
-                let trigger = run.trigger(&cell.name, &boundaries)?;
+                let trigger = run.trigger(&scores, &cell.name, &boundaries)?;
                 let twice =
                     runs.iter().filter(|other| other.results.cells.iter().any(|c| c.name == cell.name)).count() > 1;
                 let name = if twice { format!("{}:{}", run.name, cell.name) } else { cell.name.clone() };
@@ -132,7 +134,7 @@ fn gather(args: &Args, foreign: &[(String, BTreeMap<String, f64>)], global: &Glo
     Ok((boundaries, unique(triggers)?, Vec::new(), best, seed))
 }
 
-fn with_scores(foreign: &[(String, BTreeMap<String, f64>)], boundaries: &Boundaries) -> Result<Vec<Trigger>, Failure> {
+fn with_scores(foreign: &[ForeignScores], boundaries: &Boundaries) -> Result<Vec<Trigger>, Failure> {
     foreign.iter().map(|(name, given)| boundaries.scores(name, given)).collect()
 }
 

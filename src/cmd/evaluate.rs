@@ -3,8 +3,9 @@
 use super::{Failure, Global, print, say};
 use crate::clock::Stopwatch;
 use crate::evaluate::protocol::{CellName, FoldPlan, Protocol};
-use crate::evaluate::run_folder::{Manifest, RunFolder};
-use crate::evaluate::{Evaluation, ForeignScores, Plan, Stage, evaluate};
+use crate::evaluate::run_folder::{Manifest, RunFolder, ScoreFormat};
+use crate::evaluate::{Evaluation, Plan, Stage, evaluate};
+use crate::foreign::foreign_scores;
 use crate::input::{CorpusArgs, read_text};
 use crate::progress::Progress;
 use clap::Args as ClapArgs;
@@ -54,9 +55,12 @@ pub struct Args {
     /// Cell to refit in the sensitivity analyses in place of its group's best; may be given several times
     #[arg(long, value_name = "CELL")]
     sensitivity_cell: Vec<CellName>,
-    /// Scores of a foreign trigger, NAME=FILE with a CSV (boundary_id,score); may be given several times
+    /// A foreign trigger, NAME=FILE with its scores as a CSV (boundary_id,score); may be given several times
     #[arg(long, value_name = "NAME=FILE")]
-    scores: Vec<String>,
+    foreign: Vec<String>,
+    /// How the out-of-fold scores are recorded
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    scores: ScoreFormat,
     /// Stages to run beside scoring and judging cells; all when absent
     #[arg(long, value_delimiter = ',', value_name = "STAGE,...")]
     stages: Vec<Stage>,
@@ -89,7 +93,7 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
         corpus: args.corpus.corpus.display().to_string(),
         corpus_sha256: corpus.sha256.clone(),
     };
-    write_run(&folder, &evaluation, &manifest)?;
+    write_run(&folder, &evaluation, &manifest, args.scores)?;
     if global.json {
         let text =
             serde_json::to_string_pretty(&evaluation.results).map_err(|error| Failure::Other(error.to_string()))?;
@@ -116,6 +120,7 @@ fn plan(args: &Args, global: &Global) -> Result<Plan, Failure> {
             _ => FoldPlan::Stem { k: 5, repetitions: 20 },
         };
         Protocol::of_cells(args.cells.clone(), folds)
+            .map_err(|problem| Failure::Usage(format!("--cells: {problem}")))?
     };
     protocol.target = args.target.unwrap_or(protocol.target);
     protocol.retain = args.retain.unwrap_or(protocol.retain);
@@ -131,7 +136,7 @@ fn plan(args: &Args, global: &Global) -> Result<Plan, Failure> {
         seed: global.seed,
         draws: args.draws,
         fold_files,
-        foreign: args.scores.iter().map(|given| foreign_scores(given)).collect::<Result<_, _>>()?,
+        foreign: args.foreign.iter().map(|given| foreign_scores(given)).collect::<Result<_, _>>()?,
         sensitivity_cells: args.sensitivity_cell.clone(),
         stages: args.stages.iter().copied().collect(),
     })
@@ -150,50 +155,21 @@ pub fn named_protocol(name: &str) -> Result<Protocol, Failure> {
     Protocol::from_toml(&text).map_err(|problem| Failure::Data(format!("{name}: {problem}")))
 }
 
-/// `NAME=FILE`: the name and the scores by boundary.
-///
-/// # Errors
-/// `Failure::Usage` for a wrong form, `Failure::Data` naming the line.
-pub fn foreign_scores(given: &str) -> Result<ForeignScores, Failure> {
-    let (name, file) = given
-        .split_once('=')
-        .filter(|(name, file)| !name.is_empty() && !file.is_empty())
-        .ok_or_else(|| Failure::Usage(format!("--scores {given}: expected NAME=FILE")))?;
-    let text = read_text(Path::new(file))?;
-    let mut scores = BTreeMap::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim_start_matches('\u{feff}').trim();
-        if line.is_empty() || (index == 0 && line.to_ascii_lowercase().starts_with("boundary_id")) {
-            continue;
-        }
-        let wrong = |problem: &str| Failure::Data(format!("{file}, line {}: {problem}", index + 1));
-        let (id, score) = line.rsplit_once(',').ok_or_else(|| wrong("expected boundary_id,score"))?;
-        let score: f64 = score.trim().parse().map_err(|_| wrong(&format!("{score:?} is no number")))?;
-        if !score.is_finite() {
-            return Err(wrong("the score is not finite"));
-        }
-        let id = id.trim().trim_matches('"').to_owned();
-        if scores.insert(id.clone(), score).is_some() {
-            return Err(wrong(&format!("boundary {id} has two scores")));
-        }
-    }
-    Ok((name.to_owned(), scores))
-}
-
 /// Writes everything an evaluation leaves; results.json comes last, so that a folder that has it is complete.
 ///
 /// # Errors
 /// `Failure::Other`.
-fn write_run(folder: &RunFolder, evaluation: &Evaluation, manifest: &Manifest) -> Result<(), Failure> {
+fn write_run(
+    folder: &RunFolder,
+    evaluation: &Evaluation,
+    manifest: &Manifest,
+    scores: ScoreFormat,
+) -> Result<(), Failure> {
     folder.clear()?;
     let ids: Vec<&str> = evaluation.outcomes.iter().map(|record| record.boundary_id.as_str()).collect();
-    for record in &evaluation.scores {
-        folder.write_scores(record, &ids)?;
-    }
+    folder.write_scores(&evaluation.scores, &ids, scores)?;
     folder.write_outcomes(&evaluation.outcomes)?;
-    for (name, text) in &evaluation.folds {
-        folder.write(name, text.as_bytes())?;
-    }
+    folder.write("folds.csv", evaluation.folds.as_bytes())?;
     folder.write_json("manifest.json", manifest)?;
     folder.write_json("results.json", &evaluation.results)?;
     folder.forget_stages()
@@ -226,14 +202,13 @@ fn overview(evaluation: &Evaluation) -> String {
         (None, _) => estimate.point.to_string(),
     };
     for cell in &results.cells {
-        let point = &cell.operating_point;
         out.push_str(&format!(
             "{:<24} {:>22} {:>9} {:>24} {:>26}\n",
             cell.name,
-            text(&cell.auroc),
-            point.retained.point.defined().map_or_else(|| "-".to_owned(), |value| format!("{value:.3}")),
-            text(&point.avoided),
-            text(&point.advantage_count),
+            text(&cell.auroc_averaged),
+            cell.retained.point.defined().map_or_else(|| "-".to_owned(), |value| format!("{value:.3}")),
+            text(&cell.avoided),
+            text(&cell.advantage_count),
         ));
     }
     for refused in &results.refused {

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// six, six_sub, pair, pair_sub, H, HT, H+S, R1, R2 or R3
+    /// six, six-substantive, pair, pair-substantive, H, HT, H+S, R1, R2 or R3
     #[arg(long, default_value = "H", value_name = "NAME")]
     representation: Representation,
     /// Output file; its ending, .parquet or .csv, is its format

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 /// Turn run folders into one self-contained HTML page, with plots, tables and Markdown beside it
 ///
 /// A pure function of the run folders: nothing is fitted or drawn again, nothing is loaded from a network. Without
-/// --format everything is written: report.html, and in report/ the plots as SVG, the tables as CSV, report.md and
-/// report.json.
+/// --format everything is written into the first run's folder: report.html, report.md, report.json, the tables as CSV and
+/// the plots as SVG and PNG.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  foldline report run\n  foldline report run --table 14\n  \
     foldline report run --format md > report.md\n  foldline report run-a run-b --out both")]
@@ -18,7 +18,7 @@ pub struct Args {
     /// Run folders written by `foldline evaluate`
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// Folder to write into [default: the run folder], or with --format a file (csv: a folder)
+    /// Folder to write into [default: the first run's], or with --format a file (csv: a folder)
     #[arg(long, value_name = "FILE|DIR")]
     out: Option<PathBuf>,
     /// One format only; md, csv and json go to stdout unless --out is given
@@ -64,11 +64,9 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
             return one_format(args, &runs, Format::Html);
         }
         (Some(out), _) => out.clone(),
-        (None, [single]) => single.clone(),
-        (None, _) => {
-            return Err(Failure::Usage("several runs on one page: name a folder with --out".to_owned()));
-        }
+        (None, runs) => runs.first().cloned().unwrap_or_default(),
     };
+    files::no_other_run(&folder, &args.runs)?;
     let page = files::write_all(&folder, &runs)?;
     if global.json {
         let verdicts: Vec<Vec<String>> = runs
@@ -86,31 +84,18 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
             }
         }
     }
-    say(&format!("wrote {}; plots, tables and Markdown are in {}", page.display(), folder.join("report").display()));
+    say(&format!("wrote {}; report.md, report.json, tables and plots are beside it", page.display()));
     Ok(())
 }
 
 fn one_format(args: &Args, runs: &[RunReport], format: Format) -> Result<(), Failure> {
     let text = match format {
         Format::Html => html::render(runs)?,
-        Format::Md => {
-            let pages: Vec<String> = runs.iter().map(|run| markdown::render(&run.report, "report/plots")).collect();
-            pages.join("\n")
-        }
-        Format::Json => {
-            let reports: Vec<_> = runs.iter().map(|run| &run.report).collect();
-            let text = match reports.as_slice() {
-                [single] => serde_json::to_string_pretty(single),
-                several => serde_json::to_string_pretty(several),
-            };
-            format!("{}\n", text.map_err(|error| Failure::Other(error.to_string()))?)
-        }
+        Format::Md => files::markdown(runs),
+        Format::Json => files::json(runs)?,
         Format::Csv => {
             if let Some(folder) = &args.out {
-                for (index, run) in runs.iter().enumerate() {
-                    let own = if runs.len() > 1 { folder.join(format!("r{}", index + 1)) } else { folder.clone() };
-                    files::write_tables(&own, run)?;
-                }
+                files::write_tables(folder, runs)?;
                 say(&format!("wrote {}", folder.display()));
                 return Ok(());
             }

@@ -3,7 +3,8 @@
 use super::{Failure, Global, print};
 use crate::evaluate::protocol::{Protocol, YardstickPlan};
 use crate::evaluate::run_folder::RunFolder;
-use crate::evaluate::{ForeignScores, Plan, Stage, evaluate};
+use crate::evaluate::{Plan, Stage, evaluate};
+use crate::foreign::ForeignScores;
 use crate::input::CorpusArgs;
 use crate::progress::Progress;
 use crate::results::{Results, YardstickResult};
@@ -53,7 +54,7 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     protocol.retain = args.retain;
     protocol.groups.clear();
     (protocol.sensitivity, protocol.importance) = (None, None);
-    protocol.yardstick = Some(YardstickPlan { splits: args.splits, interval_splits: args.splits.min(20) });
+    protocol.yardstick = Some(YardstickPlan { splits: args.splits });
     let plan = Plan {
         protocol,
         seed: global.seed,
@@ -82,13 +83,14 @@ fn recorded(runs: &[PathBuf]) -> Result<Vec<ForeignScores>, Failure> {
     let mut triggers = Vec::new();
     for path in runs {
         let folder = RunFolder::open(path)?;
-        let ids: Vec<String> = folder.outcomes()?.into_iter().map(|record| record.boundary_id).collect();
-        for cell in folder.results()?.cells {
-            let record = folder.scores(&cell.name)?;
-            let averaged = average_scores(&record.scores)
-                .map_err(|error| Failure::Data(format!("{}: scores of {}: {error}", path.display(), cell.name)))?;
-            let name = if runs.len() > 1 { format!("{}:{}", path.display(), cell.name) } else { cell.name };
-            triggers.push((name, ids.iter().cloned().zip(averaged).collect()));
+        let outcomes = folder.outcomes()?;
+        let ids = || outcomes.iter().map(|record| record.boundary_id.clone());
+        let recorded = folder.scores(&outcomes)?;
+        for cell in folder.results()?.cells.into_iter().map(|cell| cell.name) {
+            let averaged = average_scores(recorded.get(&cell).map_or(&[], Vec::as_slice))
+                .map_err(|error| Failure::Data(format!("{}: scores of {cell}: {error}", path.display())))?;
+            let name = if runs.len() > 1 { format!("{}:{cell}", path.display()) } else { cell };
+            triggers.push((name, ids().zip(averaged).collect()));
         }
     }
     Ok(triggers)

@@ -56,6 +56,9 @@ pub struct Run {
     outcomes: Vec<OutcomeRecord>,
 }
 
+/// Recorded scores, `[repetition][boundary]` by cell.
+pub type RunScores = BTreeMap<String, Vec<Vec<f64>>>;
+
 impl Run {
     /// Reads a run folder.
     ///
@@ -67,17 +70,22 @@ impl Run {
         Ok(Run { name: path.display().to_string(), folder, results, outcomes })
     }
 
+    /// The scores of all its cells.
+    ///
+    /// # Errors
+    /// `Failure::Data`.
+    pub fn scores(&self) -> Result<RunScores, Failure> {
+        self.folder.scores(&self.outcomes)
+    }
+
     /// The averaged scores of one of its cells, in the order of `boundaries`.
     ///
     /// # Errors
     /// `Failure::Data`.
-    pub fn trigger(&self, cell: &str, boundaries: &Boundaries) -> Result<Trigger, Failure> {
-        let record = self.folder.scores(cell)?;
+    pub fn trigger(&self, scores: &RunScores, cell: &str, boundaries: &Boundaries) -> Result<Trigger, Failure> {
         let broken = |problem: String| Failure::Data(format!("{}, scores of {cell}: {problem}", self.name));
-        let averaged = average_scores(&record.scores).map_err(|error| broken(error.to_string()))?;
-        if averaged.len() != self.outcomes.len() {
-            return Err(broken(format!("{} scores for {} boundaries", averaged.len(), self.outcomes.len())));
-        }
+        let scores = scores.get(cell).ok_or_else(|| broken("none is recorded".to_owned()))?;
+        let averaged = average_scores(scores).map_err(|error| broken(error.to_string()))?;
         let by_id: BTreeMap<&str, f64> =
             self.outcomes.iter().zip(averaged).map(|(record, score)| (record.boundary_id.as_str(), score)).collect();
         let scores = boundaries.records.iter().map(|record| by_id.get(record.boundary_id.as_str()).copied());

@@ -2,12 +2,12 @@
 
 use super::cohort::{Cohort, Outcome};
 use crate::cmd::Failure;
-use crate::results::{CellResult, FRONTIER_POINTS, OperatingResult, SignedResult, SubsetResult};
+use crate::results::{CellResult, FRONTIER_POINTS, OperatingResult, SignedParts, SubsetResult};
 use foldline_frontiers::bootstrap::Draws;
 use foldline_frontiers::cell::{Cell, Replicate, Statistic, interval};
 use foldline_frontiers::frontier::signed_value;
 use foldline_frontiers::ranking::{
-    auroc, auroc_per_fold, auroc_per_repetition, average_precision, average_precision_per_repetition, average_scores,
+    auroc, auroc_per_fold, auroc_per_repetition, average_precision_per_repetition, average_scores,
 };
 use foldline_frontiers::{Estimate, EstimatorError, Folds, FrontierPoint, Interval, Retain, Value};
 use std::collections::BTreeSet;
@@ -86,45 +86,72 @@ impl Judges<'_> {
         let single = scored.folds.filter(|_| scored.scores.len() == 1);
         let positive_rate =
             single.map(|folds| (0..folds.k()).map(|fold| positive_rate(&folds.test_rows(0, fold), labels)).collect());
+        let pooled = match scored.scores {
+            [_] => estimate(Statistic::Auroc),
+            several => self.pooled(several, cohort, outcome)?,
+        };
+        let signed = signed_value(&averaged, d, operating.point.threshold).map_err(refused)?;
         Ok(CellResult {
             name: scored.name,
             group: scored.group.to_owned(),
             folds: scored.folds_text,
             columns: scored.columns,
-            auroc: estimate(Statistic::Auroc),
+            auroc_averaged: estimate(Statistic::Auroc),
+            auroc_pooled: pooled,
             auroc_per_repetition: auroc_per_repetition(scored.scores, labels).map_err(refused)?,
             auroc_per_fold: single
                 .map(|folds| auroc_per_fold(&scored.scores[0], labels, folds, 0))
                 .transpose()
                 .map_err(refused)?,
             positive_rate_per_fold: positive_rate,
-            ap: average_precision(&averaged, labels).map_err(refused)?,
+            ap: estimate(Statistic::Ap),
             ap_per_repetition: average_precision_per_repetition(scored.scores, labels).map_err(refused)?,
             distinct_scores: by_task.distinct_scores(),
-            frontier: thinned(by_task.frontier(), &operating.point),
             operating_point: OperatingResult {
                 threshold: operating.point.threshold,
                 allowed: operating.point.allowed,
                 blocked: operating.point.blocked,
                 blocked_positives: operating.point.blocked_positives,
-                retained: estimate(Statistic::Retained),
-                avoided: estimate(Statistic::Avoided),
-                mass: estimate(Statistic::Mass),
-                advantage_count: estimate(Statistic::AdvantageCount),
-                advantage_mass: estimate(Statistic::AdvantageMass),
                 hypergeometric_sd: operating.hypergeometric_sd,
             },
-            signed: SignedResult {
-                value: signed_value(&averaged, d, operating.point.threshold).map_err(refused)?,
-                v_interval: signed_estimate(Statistic::V),
-                advantage: signed_estimate(Statistic::VMinusERand),
-                per_blocked: signed_estimate(Statistic::VPerBlocked),
-                positive_part_advantage: signed_estimate(Statistic::PositivePartMinusERand),
+            retained: estimate(Statistic::Retained),
+            avoided: estimate(Statistic::Avoided),
+            mass: estimate(Statistic::Mass),
+            advantage_count: estimate(Statistic::AdvantageCount),
+            advantage_mass: estimate(Statistic::AdvantageMass),
+            signed_value: signed_estimate(Statistic::V),
+            signed_value_minus_e_rand: signed_estimate(Statistic::VMinusERand),
+            signed_value_per_blocked: signed_estimate(Statistic::VPerBlocked),
+            positive_part_minus_e_rand: signed_estimate(Statistic::PositivePartMinusERand),
+            signed_parts: SignedParts {
+                s_plus: signed.s_plus,
+                s_minus: signed.s_minus,
+                negative: signed.negative,
+                total: signed.total,
+                e_rand: signed.e_rand,
             },
+            frontier: thinned(by_task.frontier(), &operating.point),
             subsets: subsets(&averaged, cohort, outcome)?,
             models: scored.models,
             warnings: scored.warnings,
         })
+    }
+
+    /// AUROC of the scores of all repetitions together, every repetition's boundaries drawn with their tasks.
+    fn pooled(&self, scores: &[Vec<f64>], cohort: &Cohort<'_>, outcome: &Outcome) -> Result<Estimate, Failure> {
+        let times = scores.len();
+        let rows: Vec<usize> = (0..times).flat_map(|_| 0..cohort.n()).collect();
+        let cell = Cell::new(
+            &scores.concat(),
+            &outcome.labels.repeat(times),
+            &outcome.mass.repeat(times),
+            &outcome.d.repeat(times),
+            &cohort.tasks.of_rows(&rows),
+            self.retain,
+        )
+        .map_err(refused)?;
+        let replicates = cell.replicates(self.task);
+        Ok(Estimate::new(cell.point().get(Statistic::Auroc)).with(interval(&replicates, Statistic::Auroc, self.task)))
     }
 }
 

@@ -14,6 +14,7 @@ pub mod tables;
 
 use crate::analyses::analyses;
 use crate::cmd::Failure;
+use crate::foreign::ForeignScores;
 use crate::progress::Progress;
 use crate::results::{Best, CellResult, CorpusCard, FORMAT, OutcomeCard, Refused, Results};
 use crate::summary::CorpusSummary;
@@ -49,9 +50,6 @@ pub enum Stage {
     Importance,
 }
 
-/// Scores of a trigger fitted elsewhere: its name, and a score for every boundary.
-pub type ForeignScores = (String, BTreeMap<String, f64>);
-
 /// What to evaluate and how.
 pub struct Plan {
     /// The protocol.
@@ -78,13 +76,15 @@ pub struct Evaluation {
     pub scores: Vec<ScoreRecord>,
     /// Outcomes of every boundary.
     pub outcomes: Vec<OutcomeRecord>,
-    /// Folds as CSV, by file name.
-    pub folds: BTreeMap<String, String>,
+    /// The folds of all plans as CSV.
+    pub folds: String,
 }
 
 /// A scored cell before it is judged.
 struct ScoredCell {
     name: String,
+    /// `None` for foreign scores.
+    cell: Option<CellName>,
     group: usize,
     folds: Option<FoldPlan>,
     columns: usize,
@@ -124,7 +124,7 @@ pub fn evaluate(
         progress,
     )?;
     let (cells, nested) = judge_cells(&scored, &mut workshop, &protocol, &cohort, &outcome, &streams, progress)?;
-    let best = best_cells(&protocol, &cells, &plan.sensitivity_cells);
+    let best = best_cells(&protocol, &scored, &cells, &plan.sensitivity_cells);
     let averaged = scored
         .iter()
         .map(|cell| Ok((cell.name.clone(), average_scores(&cell.scores.scores).map_err(refused)?)))
@@ -145,12 +145,12 @@ pub fn evaluate(
     let placement = if wants(Stage::Placement) { stages.placement(&corpus.profile)? } else { None };
     let importance = if wants(Stage::Importance) { stages.importance()? } else { None };
 
-    let folds = workshop
-        .all_folds()
-        .map(|(fold_plan, folds)| {
-            (format!("folds-{}.csv", fold_plan.to_string().replace(':', "-")), folds.to_csv(&cohort.ids()))
-        })
-        .collect();
+    let plans: Vec<(String, &Folds)> =
+        workshop.all_folds().map(|(fold_plan, folds)| (fold_plan.to_string(), folds)).collect();
+    let folds = match plans.as_slice() {
+        [(_, single)] => single.to_csv(&cohort.ids()),
+        several => Folds::several_to_csv(several, &cohort.ids()),
+    };
     let mut results = Results {
         format: FORMAT.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -170,9 +170,13 @@ pub fn evaluate(
         refused: absent,
     };
     results.tables = tables::tables(&results);
+    let record = |cell: ScoredCell| {
+        let folds = cell.folds.map(|plan| workshop.folds(plan)).transpose().map_err(Failure::Data)?;
+        Ok(ScoreRecord { cell: cell.name, folds: folds.map(|folds| (*folds).clone()), scores: cell.scores.scores })
+    };
     Ok(Evaluation {
         results,
-        scores: scored.into_iter().map(|cell| ScoreRecord { cell: cell.name, scores: cell.scores.scores }).collect(),
+        scores: scored.into_iter().map(record).collect::<Result<_, Failure>>()?,
         outcomes: cohort
             .boundaries
             .iter()
@@ -187,7 +191,7 @@ pub fn evaluate(
 fn effective(plan: &Plan) -> Protocol {
     let mut protocol = plan.protocol.clone();
     if let Some(draws) = plan.draws {
-        protocol.groups.iter_mut().for_each(|group| group.draws = draws);
+        protocol.groups.iter_mut().for_each(|group| group.draws = Some(draws));
         protocol.draws.extension = draws;
         protocol.draws.placement = draws;
     }
@@ -243,21 +247,22 @@ fn give_folds(
     let mut plans: Vec<FoldPlan> = protocol.groups.iter().map(|group| group.folds).collect();
     plans.extend(protocol.sensitivity.iter().map(|sensitivity| sensitivity.task_folds));
     for (unit, (file, text)) in &plan.fold_files {
-        let folds = Folds::from_csv(text, &cohort.ids()).map_err(|error| Failure::Data(format!("{file}: {error}")))?;
         let groups: Vec<&str> = cohort
             .boundaries
             .iter()
             .map(|boundary| if *unit == "stem" { boundary.stem.as_str() } else { boundary.task_id.as_str() })
             .collect();
-        let split = folds.groups_on_both_sides(&groups);
-        if split > 0 {
-            return Err(Failure::Data(format!(
-                "{file}: {split} times a {unit} stands in more than one fold of a repetition, so that a model would be \
-                 judged on a {unit} it was fitted on; keep every {unit} in one fold"
-            )));
-        }
         for fold_plan in plans.iter().filter(|fold_plan| fold_plan.unit() == *unit) {
-            workshop.give_folds(*fold_plan, folds.clone());
+            let folds = Folds::of_plan(text, &cohort.ids(), &fold_plan.to_string())
+                .map_err(|error| Failure::Data(format!("{file}: {error}")))?;
+            let split = folds.groups_on_both_sides(&groups);
+            if split > 0 {
+                return Err(Failure::Data(format!(
+                    "{file}: {split} times a {unit} stands in more than one fold of a repetition, so that a model \
+                     would be judged on a {unit} it was fitted on; keep every {unit} in one fold"
+                )));
+            }
+            workshop.give_folds(*fold_plan, folds);
         }
     }
     Ok(())
@@ -274,9 +279,14 @@ fn score_cells(
     recorder: &Recorder<'_>,
     progress: &Progress,
 ) -> Result<Vec<ScoredCell>, Failure> {
-    let mut scored = Vec::new();
+    let mut scored: Vec<ScoredCell> = Vec::new();
     for (index, group) in protocol.groups.iter().enumerate() {
         for cell in &group.cells {
+            // the key of a cell in results and scores
+            let name = match scored.iter().any(|other| other.name == cell.to_string()) {
+                true => format!("{cell}@{}", group.name),
+                false => cell.to_string(),
+            };
             let (scores, folds, columns) = match cell.0 {
                 Scorer::Rule(rule) => (workshop.rule(rule), None, 0),
                 Scorer::Fitted(learner, representation) => {
@@ -304,7 +314,7 @@ fn score_cells(
             };
             match scores {
                 Ok(scores) => {
-                    scored.push(ScoredCell { name: cell.to_string(), group: index, folds, columns, retain, scores });
+                    scored.push(ScoredCell { name, cell: Some(*cell), group: index, folds, columns, retain, scores });
                 }
                 Err(reason) => absent.push(Refused { analysis: format!("cell {cell} ({})", group.name), reason }),
             }
@@ -317,11 +327,9 @@ fn score_cells(
                 run_folder::LONGEST_NAME
             )));
         }
-        let file = run_folder::score_file(name);
-        if let Some(other) = scored.iter().find(|cell: &&ScoredCell| run_folder::score_file(&cell.name) == file) {
+        if scored.iter().any(|cell| cell.name == *name) {
             return Err(Failure::Usage(format!(
-                "scores {name}: too like the name of {}; give them another one",
-                other.name
+                "scores {name}: a cell of the run has this name; give them another one"
             )));
         }
         let scores: Option<Vec<f64>> = cohort.ids().iter().map(|id| given.get(*id).copied()).collect();
@@ -333,7 +341,15 @@ fn score_cells(
         };
         let scores = CellScores { scores: vec![scores], models: Vec::new(), warnings: Vec::new() };
         let retain = protocol.retain;
-        scored.push(ScoredCell { name: name.clone(), group: usize::MAX, folds: None, columns: 0, retain, scores });
+        scored.push(ScoredCell {
+            name: name.clone(),
+            cell: None,
+            group: usize::MAX,
+            folds: None,
+            columns: 0,
+            retain,
+            scores,
+        });
     }
     Ok(scored)
 }
@@ -348,8 +364,10 @@ fn judge_cells(
     progress: &Progress,
 ) -> Result<(Vec<CellResult>, (Value, Value)), Failure> {
     let bar = progress.stage("judging cells", scored.len() + 1);
-    let draws_of =
-        |cell: &ScoredCell| protocol.groups.get(cell.group).map_or(protocol.draws.extension, |group| group.draws);
+    let draws_of = |cell: &ScoredCell| {
+        let given = protocol.groups.get(cell.group).and_then(|group| group.draws);
+        given.unwrap_or_else(|| protocol.draws.of_cell(cell.cell))
+    };
     let most = scored.iter().map(draws_of).max().unwrap_or(0).max(protocol.draws.extension);
     let all_task = Draws::new(streams, Unit::Task, cohort.tasks.len(), most);
     let stem = Draws::new(streams, Unit::Stem, cohort.stems.len(), protocol.draws.extension);
@@ -400,10 +418,12 @@ fn judge_cells(
 
 /// The best cell of each group with eligible cells: largest per-repetition mean AUROC; ties: earlier in the protocol's
 /// order (protocol section 5). A cell named by the user takes the place of its group's best.
-fn best_cells(protocol: &Protocol, cells: &[CellResult], named: &[CellName]) -> Vec<Best> {
-    let groups = protocol.groups.iter().filter(|group| !group.eligible.is_empty());
+///
+/// `scored` and `cells` are parallel.
+fn best_cells(protocol: &Protocol, scored: &[ScoredCell], cells: &[CellResult], named: &[CellName]) -> Vec<Best> {
+    let groups = protocol.groups.iter().enumerate().filter(|(_, group)| !group.eligible.is_empty());
     groups
-        .map(|group| {
+        .map(|(index, group)| {
             if let Some(cell) = named.iter().find(|cell| group.cells.contains(cell)) {
                 return Best {
                     group: group.name.clone(),
@@ -414,8 +434,8 @@ fn best_cells(protocol: &Protocol, cells: &[CellResult], named: &[CellName]) -> 
             }
             let mut best: Option<(CellName, f64)> = None;
             for cell in &group.eligible {
-                let result = cells.iter().find(|result| result.name == cell.to_string() && result.group == group.name);
-                let mean = result.and_then(|result| result.auroc_per_repetition.mean.defined());
+                let position = scored.iter().position(|scored| scored.group == index && scored.cell == Some(*cell));
+                let mean = position.and_then(|position| cells[position].auroc_per_repetition.mean.defined());
                 if let Some(mean) = mean.filter(|mean| best.is_none_or(|(_, other)| *mean > other)) {
                     best = Some((*cell, mean));
                 }

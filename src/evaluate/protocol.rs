@@ -4,7 +4,7 @@ use foldline_features::{Representation, Target};
 use foldline_frontiers::Retain;
 use foldline_models::Learner;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -40,8 +40,9 @@ pub struct Group {
     /// The folds.
     #[serde(with = "text")]
     pub folds: FoldPlan,
-    /// Draws of its task-clustered intervals.
-    pub draws: u32,
+    /// Draws of its task-clustered AUROC and operating-point intervals; absent: as [`DrawCounts::of_cell`] says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draws: Option<u32>,
     /// Its cells, in table order.
     pub cells: Vec<CellName>,
     /// Cells that compete for the group's best.
@@ -49,14 +50,25 @@ pub struct Group {
     pub eligible: Vec<CellName>,
 }
 
-/// Numbers of bootstrap draws beyond the task-clustered ones of a group.
+/// Numbers of bootstrap draws (protocol section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrawCounts {
-    /// Stem-clustered, nested, signed, yardstick and ICC intervals.
+    /// Every interval that `placement` does not cover.
     pub extension: u32,
-    /// Placement cells, contrasts and regressions.
+    /// Placement cells, contrasts and regressions, and the task-clustered AUROC and operating-point intervals of the
+    /// frozen policies' learners: stump, depth2, logistic-gd.
     pub placement: u32,
+}
+
+impl DrawCounts {
+    /// Draws of a cell's task-clustered AUROC and operating-point intervals, where its group does not say.
+    pub fn of_cell(self, cell: Option<CellName>) -> u32 {
+        match cell.map(|cell| cell.0) {
+            Some(Scorer::Fitted(Learner::Stump | Learner::Depth2 | Learner::LogisticGd, _)) => self.placement,
+            _ => self.extension,
+        }
+    }
 }
 
 /// Refits of the best cell of each group with eligible cells.
@@ -77,10 +89,10 @@ pub struct Sensitivity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct YardstickPlan {
-    /// Random splits.
+    /// Random splits; intervals are of the mean over the first [`INTERVAL_SPLITS`] of them.
+    ///
+    /// [`INTERVAL_SPLITS`]: foldline_frontiers::yardstick::INTERVAL_SPLITS
     pub splits: u32,
-    /// The first of them that have a bootstrap interval of their mean.
-    pub interval_splits: u32,
 }
 
 /// Permutation importance of one cell.
@@ -274,7 +286,20 @@ impl Protocol {
     /// A sentence with line and field.
     pub fn from_toml(text: &str) -> Result<Protocol, String> {
         let protocol: Protocol = toml::from_str(text).map_err(|error| format!("is no protocol: {error}"))?;
-        for group in &protocol.groups {
+        protocol.check()?;
+        Ok(protocol)
+    }
+
+    /// Refuses what no evaluation can mean: a cell or group named twice, no draw or split, cells without folds.
+    fn check(&self) -> Result<(), String> {
+        let mut names = BTreeSet::new();
+        for group in &self.groups {
+            if !names.insert(&group.name) {
+                return Err(format!("two groups are called {}: give each its own name", group.name));
+            }
+            if let Some(twice) = first_repeated(&group.cells) {
+                return Err(format!("group {}: cell {twice} stands twice", group.name));
+            }
             if let Some(stray) = group.eligible.iter().find(|cell| !group.cells.contains(cell)) {
                 return Err(format!("group {}: eligible cell {stray} is none of its cells", group.name));
             }
@@ -283,18 +308,34 @@ impl Protocol {
                 return Err(format!("group {}: cells that are fitted need folds, such as stem:5x20", group.name));
             }
         }
-        Ok(protocol)
+        let counts = [
+            ("draws.extension", Some(self.draws.extension)),
+            ("draws.placement", Some(self.draws.placement)),
+            ("yardstick.splits", self.yardstick.map(|plan| plan.splits)),
+            ("a group's draws", self.groups.iter().filter_map(|group| group.draws).min()),
+            (
+                "importance.repetitions",
+                self.importance.as_ref().and_then(|importance| importance.repetitions).map(|n| n.min(1) as u32),
+            ),
+        ];
+        match counts.into_iter().find(|(_, count)| *count == Some(0)) {
+            Some((field, _)) => Err(format!("{field} is 0: expected at least 1")),
+            None => Ok(()),
+        }
     }
 
     /// A protocol of some cells under one fold plan, with the paper's other numbers.
-    pub fn of_cells(cells: Vec<CellName>, folds: FoldPlan) -> Protocol {
+    ///
+    /// # Errors
+    /// A sentence where a cell stands twice, or one that is fitted has no folds.
+    pub fn of_cells(cells: Vec<CellName>, folds: FoldPlan) -> Result<Protocol, String> {
         let paper = Protocol::builtin("paper").expect("the paper protocol is built in");
         let (rules, fitted): (Vec<CellName>, Vec<CellName>) =
             cells.into_iter().partition(|cell| matches!(cell.0, Scorer::Rule(_)));
         let group = |name: &str, folds, cells: Vec<CellName>| Group {
             name: name.to_owned(),
             folds,
-            draws: 2000,
+            draws: None,
             eligible: if folds == FoldPlan::None { Vec::new() } else { cells.clone() },
             cells,
         };
@@ -303,14 +344,22 @@ impl Protocol {
         } else {
             rules
         };
-        Protocol {
+        let protocol = Protocol {
             name: "cells".to_owned(),
             groups: vec![group("cells", folds, fitted), group("baselines", FoldPlan::None, rules)],
             sensitivity: None,
             importance: None,
             ..paper
-        }
+        };
+        protocol.check()?;
+        Ok(protocol)
     }
+}
+
+/// The first cell that stands a second time.
+fn first_repeated(cells: &[CellName]) -> Option<CellName> {
+    let mut seen = BTreeSet::new();
+    cells.iter().copied().find(|cell| !seen.insert(*cell))
 }
 
 /// Serde through `Display` and `FromStr`.

@@ -8,8 +8,10 @@ use crate::cmd::Failure;
 use crate::files::{stream_whole, write_whole};
 use crate::results::Results;
 use foldline_features::{Boundary, Burden, Channel, Horizon};
+use foldline_frontiers::Folds;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -91,8 +93,32 @@ impl OutcomeRecord {
 pub struct ScoreRecord {
     /// The cell.
     pub cell: String,
+    /// The folds it was scored under; `None` where nothing was fitted.
+    pub folds: Option<Folds>,
     /// `[repetition][boundary]`, in the order of `outcomes.jsonl`.
     pub scores: Vec<Vec<f64>>,
+}
+
+/// How scores are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ScoreFormat {
+    /// `scores.parquet`.
+    Parquet,
+    /// `scores.csv`.
+    #[default]
+    Csv,
+}
+
+impl ScoreFormat {
+    const ALL: [ScoreFormat; 2] = [ScoreFormat::Csv, ScoreFormat::Parquet];
+
+    /// The file's name in a run folder.
+    pub fn file(self) -> &'static str {
+        match self {
+            ScoreFormat::Parquet => "scores.parquet",
+            ScoreFormat::Csv => "scores.csv",
+        }
+    }
 }
 
 fn cannot(path: &Path, error: impl std::fmt::Display) -> Failure {
@@ -229,52 +255,35 @@ impl RunFolder {
             .collect()
     }
 
-    /// Writes one cell's scores: `boundary_id,r0,r1,...`, in shortest round-trip form.
+    /// Writes the scores of all cells in one file: `cell,boundary_id,repetition,fold,score`, scores in shortest
+    /// round-trip form, the fold empty where nothing was fitted.
     ///
     /// # Errors
-    /// `Failure::Other`.
-    pub fn write_scores(&self, record: &ScoreRecord, ids: &[&str]) -> Result<(), Failure> {
-        let path = self.file(&score_file(&record.cell));
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| cannot(parent, error))?;
-        }
-        stream_whole(&path, |out| {
-            let mut out = std::io::BufWriter::new(out);
-            write!(out, "boundary_id")?;
-            (0..record.scores.len()).try_for_each(|repetition| write!(out, ",r{repetition}"))?;
-            writeln!(out)?;
-            for (row, id) in ids.iter().enumerate() {
-                write!(out, "{}", csv_field(id))?;
-                record.scores.iter().try_for_each(|scores| write!(out, ",{}", scores[row]))?;
-                writeln!(out)?;
-            }
-            out.flush()
-        })
-        .map_err(|error| cannot(&path, error))
+    /// `Failure::Other`; `Failure::Usage` for Parquet in a build without it.
+    pub fn write_scores(&self, records: &[ScoreRecord], ids: &[&str], format: ScoreFormat) -> Result<(), Failure> {
+        let path = self.file(format.file());
+        let written = match format {
+            ScoreFormat::Csv => stream_whole(&path, |out| write_score_lines(records, ids, out)),
+            ScoreFormat::Parquet => write_score_table(&path, records, ids)?,
+        };
+        written.map_err(|error| cannot(&path, error))
     }
 
-    /// Reads one cell's scores.
+    /// The scores of every cell, boundaries in the order of `outcomes`.
     ///
     /// # Errors
-    /// `Failure::Data` naming the line.
-    pub fn scores(&self, cell: &str) -> Result<ScoreRecord, Failure> {
-        let path = self.file(&score_file(cell));
-        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
-        let mut lines = text.lines();
-        let repetitions = lines.next().map_or(0, |head| head.split(',').count().saturating_sub(1));
-        let mut scores = vec![Vec::new(); repetitions];
-        for (index, line) in lines.enumerate() {
-            // a boundary id may hold commas, its scores cannot: read from the right
-            let mut fields: Vec<&str> = line.rsplitn(repetitions + 1, ',').collect();
-            fields.reverse();
-            for (repetition, field) in fields.iter().skip(1).enumerate() {
-                let score: f64 = field
-                    .parse()
-                    .map_err(|_| unreadable(&path, format!("line {}: {field:?} is no score", index + 2)))?;
-                scores[repetition].push(score);
-            }
+    /// `Failure::Data` naming the line, or the cell and boundary without a score.
+    pub fn scores(&self, outcomes: &[OutcomeRecord]) -> Result<BTreeMap<String, Vec<Vec<f64>>>, Failure> {
+        let format = ScoreFormat::ALL.into_iter().find(|format| self.file(format.file()).is_file());
+        let format = format.ok_or_else(|| unreadable(&self.path, "holds no scores.csv and no scores.parquet"))?;
+        let path = self.file(format.file());
+        let rows = outcomes.iter().zip(0..).map(|(record, row)| (record.boundary_id.as_str(), row)).collect();
+        let mut scores = Scores { rows, cells: BTreeMap::new() };
+        match format {
+            ScoreFormat::Csv => read_score_lines(&path, &mut scores)?,
+            ScoreFormat::Parquet => read_score_table(&path, &mut scores)?,
         }
-        Ok(ScoreRecord { cell: cell.to_owned(), scores })
+        scores.complete().map_err(|problem| unreadable(&path, problem))
     }
 
     /// What a stopped run recorded under a key, or what `compute` gives, which is then recorded.
@@ -303,16 +312,11 @@ impl RunFolder {
     /// # Errors
     /// `Failure::Other`.
     pub fn clear(&self) -> Result<(), Failure> {
-        let mut stale: Vec<PathBuf> =
-            ["results.json", "report.html", "scores", "report"].iter().map(|name| self.file(name)).collect();
-        for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with("folds-") {
-                stale.push(entry.path());
-            }
-        }
-        for path in stale.iter().filter(|path| path.exists()) {
-            let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-            removed.map_err(|error| cannot(path, error))?;
+        let report = ["report.html", "report.md", "report.json", "tables", "plots"];
+        let own = ["results.json", "folds.csv", "scores.csv", "scores.parquet"];
+        for path in own.iter().chain(&report).map(|name| self.file(name)).filter(|path| path.exists()) {
+            let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            removed.map_err(|error| cannot(&path, error))?;
         }
         Ok(())
     }
@@ -330,16 +334,122 @@ impl RunFolder {
     }
 }
 
-/// The longest name of a trigger, in bytes: it becomes part of a file's name.
+/// The longest name of a trigger, in bytes.
 pub const LONGEST_NAME: usize = 100;
 
-/// The file of a cell's scores: its name with everything but letters, digits, `-`, `_` and `+` replaced.
-pub fn score_file(cell: &str) -> String {
-    let name: String =
-        cell.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+') { c } else { '.' }).collect();
-    format!("scores/{name}.csv")
+/// The columns of recorded scores.
+const SCORE_COLUMNS: [&str; 5] = ["cell", "boundary_id", "repetition", "fold", "score"];
+
+fn write_score_lines(records: &[ScoreRecord], ids: &[&str], out: &mut dyn Write) -> std::io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(SCORE_COLUMNS)?;
+    for record in records {
+        for (repetition, scores) in record.scores.iter().enumerate() {
+            let folds = record.folds.as_ref().map(|folds| folds.of(repetition));
+            let number = repetition.to_string();
+            for (row, (id, score)) in ids.iter().zip(scores).enumerate() {
+                let fold = folds.map_or_else(String::new, |folds| folds[row].to_string());
+                writer.write_record([record.cell.as_str(), id, &number, &fold, &score.to_string()])?;
+            }
+        }
+    }
+    writer.flush()
 }
 
-fn csv_field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+/// The most repetitions a fold plan can have, and so a scores file.
+const MOST_REPETITIONS: usize = 10_000;
+
+/// Scores as they are read: rows of a file put where they belong.
+struct Scores<'a> {
+    rows: BTreeMap<&'a str, usize>,
+    /// `[repetition][boundary]` by cell.
+    cells: BTreeMap<String, Vec<Vec<Option<f64>>>>,
+}
+
+impl Scores<'_> {
+    fn put(&mut self, cell: &str, id: &str, repetition: usize, score: f64) -> Result<(), String> {
+        let &row = self.rows.get(id).ok_or_else(|| format!("boundary {id} is not in outcomes.jsonl"))?;
+        if repetition >= MOST_REPETITIONS {
+            return Err(format!("repetition {repetition}: expected a number below {MOST_REPETITIONS}"));
+        }
+        if !score.is_finite() {
+            return Err(format!("boundary {id}: the score is not finite"));
+        }
+        let n = self.rows.len();
+        let repetitions = match self.cells.get_mut(cell) {
+            Some(repetitions) => repetitions,
+            None => self.cells.entry(cell.to_owned()).or_default(),
+        };
+        if repetitions.len() <= repetition {
+            repetitions.resize(repetition + 1, vec![None; n]);
+        }
+        match repetitions[repetition][row].replace(score) {
+            None => Ok(()),
+            Some(_) => Err(format!("cell {cell}, boundary {id} has two scores in repetition {repetition}")),
+        }
+    }
+
+    fn complete(self) -> Result<BTreeMap<String, Vec<Vec<f64>>>, String> {
+        let complete = |cell: &str, scores: Vec<Option<f64>>| -> Result<Vec<f64>, String> {
+            let missing = scores.iter().position(Option::is_none);
+            let id = missing.and_then(|row| self.rows.iter().find(|(_, other)| **other == row)).map(|(id, _)| *id);
+            match id {
+                Some(id) => Err(format!("cell {cell}: boundary {id} has no score")),
+                None => Ok(scores.into_iter().flatten().collect()),
+            }
+        };
+        let cells = self.cells.into_iter().map(|(cell, repetitions)| {
+            let scores = repetitions.into_iter().map(|scores| complete(&cell, scores)).collect::<Result<_, _>>()?;
+            Ok((cell, scores))
+        });
+        cells.collect()
+    }
+}
+
+fn read_score_lines(path: &Path, scores: &mut Scores<'_>) -> Result<(), Failure> {
+    let mut reader = csv::Reader::from_path(path).map_err(|error| unreadable(path, error))?;
+    let header = reader.headers().map_err(|error| unreadable(path, error))?;
+    if header != &SCORE_COLUMNS[..] {
+        return Err(unreadable(path, format!("line 1: expected the header {}", SCORE_COLUMNS.join(","))));
+    }
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(|error| unreadable(path, error))? {
+        let line = record.position().map_or(1, csv::Position::line);
+        let broken = |problem: String| unreadable(path, format!("line {line}: {problem}"));
+        let repetition = record[2].parse().map_err(|_| broken(format!("repetition {:?} is no number", &record[2])))?;
+        let score = record[4].parse().map_err(|_| broken(format!("score {:?} is no number", &record[4])))?;
+        scores.put(&record[0], &record[1], repetition, score).map_err(broken)?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "tables")]
+fn write_score_table(path: &Path, records: &[ScoreRecord], ids: &[&str]) -> Result<std::io::Result<()>, Failure> {
+    use foldline_tables::{ScoreBatch, write_scores};
+    let batches = records.iter().flat_map(|record| {
+        record.scores.iter().enumerate().map(|(repetition, scores)| ScoreBatch {
+            cell: &record.cell,
+            ids,
+            repetition: repetition as u32,
+            folds: record.folds.as_ref().map(|folds| folds.of(repetition)),
+            scores,
+        })
+    });
+    Ok(stream_whole(path, |out| write_scores(batches, out).map_err(std::io::Error::other)))
+}
+
+#[cfg(feature = "tables")]
+fn read_score_table(path: &Path, scores: &mut Scores<'_>) -> Result<(), Failure> {
+    let mut put = |cell: &str, id: &str, repetition: u32, score: f64| scores.put(cell, id, repetition as usize, score);
+    foldline_tables::read_scores(path, &mut put).map_err(|problem| unreadable(path, problem))
+}
+
+#[cfg(not(feature = "tables"))]
+fn write_score_table(_: &Path, _: &[ScoreRecord], _: &[&str]) -> Result<std::io::Result<()>, Failure> {
+    Err(Failure::Usage("--scores parquet: this build has no Parquet (feature `tables`); use --scores csv".to_owned()))
+}
+
+#[cfg(not(feature = "tables"))]
+fn read_score_table(path: &Path, _: &mut Scores<'_>) -> Result<(), Failure> {
+    Err(unreadable(path, "this build cannot read Parquet (feature `tables`)"))
 }

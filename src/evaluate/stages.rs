@@ -246,8 +246,10 @@ impl Stages<'_, '_> {
             let replicate = rows.first().and_then(|row| row.statistics.auroc.mean.interval(Unit::Task).copied());
             for (name, scores) in averaged {
                 bar.tick();
-                let trigger =
-                    cells.iter().find(|cell| cell.name == *name).and_then(|cell| cell.auroc.interval(Unit::Task));
+                let trigger = cells
+                    .iter()
+                    .find(|cell| cell.name == *name)
+                    .and_then(|cell| cell.auroc_averaged.interval(Unit::Task));
                 let compared = against_replicate(&roles[0].1, scores, &self.outcome.labels, &resamples);
                 match (compared, replicate, trigger) {
                     (Ok(comparison), Some(replicate), Some(trigger)) => triggers.push(TriggerAgainstReplicate {

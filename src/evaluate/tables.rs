@@ -41,12 +41,12 @@ fn text(text: impl Into<String>) -> TableCell {
 }
 
 fn plain(number: Value, decimals: usize) -> TableCell {
-    TableCell::Number { number, lo: None, hi: None, decimals, signed: false }
+    TableCell::Number { point: number, lo: None, hi: None, decimals, signed: false }
 }
 
 fn with_interval(estimate: &Estimate, unit: Unit, decimals: usize, signed: bool) -> TableCell {
     let ends = estimate.interval(unit).and_then(|interval| interval.ends());
-    TableCell::Number { number: estimate.point, lo: ends.map(|e| e.0), hi: ends.map(|e| e.1), decimals, signed }
+    TableCell::Number { point: estimate.point, lo: ends.map(|e| e.0), hi: ends.map(|e| e.1), decimals, signed }
 }
 
 fn est(estimate: &Estimate, decimals: usize) -> TableCell {
@@ -134,9 +134,9 @@ fn operating_points(results: &Results) -> PaperTable {
         vec![
             text(words),
             text(&cell.folds),
-            plain(cell.operating_point.retained.point, 3),
-            est(&cell.operating_point.avoided, 3),
-            signed_est(&cell.operating_point.advantage_count, 3),
+            plain(cell.retained.point, 3),
+            est(&cell.avoided, 3),
+            signed_est(&cell.advantage_count, 3),
         ]
     });
     if let Some(row) = results.yardstick.as_ref().and_then(|yardstick| yardstick.rows.first()) {
@@ -154,7 +154,7 @@ fn operating_points(results: &Results) -> PaperTable {
         columns: columns(&["Policy", "Folds", "Retained", "Avoided [95% CI]", "Advantage over random [95% CI]"]),
         rows,
         notes: [
-            first_note(results, |cell| &cell.operating_point.avoided, Unit::Task),
+            first_note(results, |cell| &cell.avoided, Unit::Task),
             vec![
                 "The threshold is reselected in every draw; the random rule's expectation is 1 - retained.".to_owned(),
                 "Rows stand at their own operating points under their own folds and are not directly comparable; the \
@@ -249,21 +249,20 @@ fn contrasts(results: &Results) -> PaperTable {
 
 fn nested(results: &Results) -> PaperTable {
     let rows = rows_of_table_2(results, |words, cell| {
-        let point = &cell.operating_point;
         let half = |unit| {
-            let half = point.avoided.interval(unit).and_then(|interval| interval.half_width());
+            let half = cell.avoided.interval(unit).and_then(|interval| interval.half_width());
             plain(half.map_or(Value::Undefined(Reason::AllDrawsDropped), Value::Defined), 3)
         };
         vec![
             text(words),
-            with_interval(&point.avoided, Unit::Nested, 3, false),
+            with_interval(&cell.avoided, Unit::Nested, 3, false),
             half(Unit::Nested),
-            est(&point.avoided, 3),
+            est(&cell.avoided, 3),
             half(Unit::Task),
-            with_interval(&point.advantage_mass, Unit::Nested, 3, true),
+            with_interval(&cell.advantage_mass, Unit::Nested, 3, true),
         ]
     });
-    let mut notes = first_note(results, |cell| &cell.operating_point.avoided, Unit::Nested);
+    let mut notes = first_note(results, |cell| &cell.avoided, Unit::Nested);
     if let Some(yardstick) = &results.yardstick {
         notes.push(format!(
             "Under replay resampling {} of drawn boundaries change their label, and {} are positive.",
@@ -288,32 +287,26 @@ fn nested(results: &Results) -> PaperTable {
 
 fn signed(results: &Results) -> PaperTable {
     let rows = rows_of_table_2(results, |words, cell| {
-        let signed = &cell.signed;
-        let number = |value: f64, signed: bool| TableCell::Number {
-            number: Value::Defined(value),
-            lo: None,
-            hi: None,
-            decimals: 2,
-            signed,
-        };
+        let parts = &cell.signed_parts;
+        let number = |value: f64| plain(Value::Defined(value), 2);
         vec![
             text(words),
-            text(signed.value.blocked.to_string()),
-            number(signed.value.v, false),
-            number(signed.value.s_plus, false),
-            number(signed.value.s_minus, false),
-            text(signed.value.negative.to_string()),
-            number(signed.value.e_rand, false),
-            with_interval(&signed.advantage, Unit::Task, 2, true),
-            with_interval(&signed.advantage, Unit::Nested, 2, true),
-            with_interval(&signed.per_blocked, Unit::Task, 3, false),
-            with_interval(&signed.per_blocked, Unit::Nested, 3, false),
-            with_interval(&signed.positive_part_advantage, Unit::Task, 2, true),
-            with_interval(&signed.positive_part_advantage, Unit::Nested, 2, true),
+            text(cell.operating_point.blocked.to_string()),
+            plain(cell.signed_value.point, 2),
+            number(parts.s_plus),
+            number(parts.s_minus),
+            text(parts.negative.to_string()),
+            number(parts.e_rand),
+            with_interval(&cell.signed_value_minus_e_rand, Unit::Task, 2, true),
+            with_interval(&cell.signed_value_minus_e_rand, Unit::Nested, 2, true),
+            with_interval(&cell.signed_value_per_blocked, Unit::Task, 3, false),
+            with_interval(&cell.signed_value_per_blocked, Unit::Nested, 3, false),
+            with_interval(&cell.positive_part_minus_e_rand, Unit::Task, 2, true),
+            with_interval(&cell.positive_part_minus_e_rand, Unit::Nested, 2, true),
         ]
     });
-    let mut notes = first_note(results, |cell| &cell.signed.advantage, Unit::Task);
-    notes.extend(first_note(results, |cell| &cell.signed.advantage, Unit::Nested));
+    let mut notes = first_note(results, |cell| &cell.signed_value_minus_e_rand, Unit::Task);
+    notes.extend(first_note(results, |cell| &cell.signed_value_minus_e_rand, Unit::Nested));
     notes.push(format!(
         "Burdened steps; the threshold is held fixed in every draw. The total over all {} boundaries is {:.1}.",
         results.outcome.n, results.outcome.sum
@@ -341,8 +334,14 @@ fn signed(results: &Results) -> PaperTable {
 }
 
 fn grid(results: &Results) -> PaperTable {
-    let cells =
-        ["stump/six", "depth2/six", "logistic-gd/pair", "stump/six_sub", "depth2/six_sub", "logistic-gd/pair_sub"];
+    let cells = [
+        "stump/six",
+        "depth2/six",
+        "logistic-gd/pair",
+        "stump/six-substantive",
+        "depth2/six-substantive",
+        "logistic-gd/pair-substantive",
+    ];
     let mut targets: Vec<&str> = Vec::new();
     for entry in &results.grid {
         if !targets.contains(&entry.target.as_str()) {
@@ -420,7 +419,8 @@ fn yardstick(results: &Results) -> PaperTable {
         notes.push(format!(
             "Means over {} random splits; intervals of the mean over the first {}. Half A, floor(n/2) rollouts an arm, \
              gives the label; half B the score.",
-            plan.splits, plan.interval_splits
+            plan.splits,
+            foldline_frontiers::yardstick::INTERVAL_SPLITS
         ));
     }
     PaperTable {
@@ -471,7 +471,7 @@ fn discrimination(results: &Results, group: &str) -> PaperTable {
             (undefined, ..) => plain(undefined, 3),
         };
         let [model, features] = model_and_features(cell);
-        vec![model, features, est(&cell.auroc, 3), range, plain(cell.ap_per_repetition.mean, 3)]
+        vec![model, features, est(&cell.auroc_averaged, 3), range, plain(cell.ap_per_repetition.mean, 3)]
     });
     PaperTable {
         title: format!("{group}: out-of-fold discrimination, target {}", results.outcome.target),
@@ -483,20 +483,19 @@ fn discrimination(results: &Results, group: &str) -> PaperTable {
             "AP",
         ]),
         rows: rows.collect(),
-        notes: group_notes(results, group, |cell| &cell.auroc),
+        notes: group_notes(results, group, |cell| &cell.auroc_averaged),
     }
 }
 
 fn operating(results: &Results, group: &str) -> PaperTable {
     let with_advantage = group == "EXT-3";
     let rows = of_group(results, group).map(|cell| {
-        let point = &cell.operating_point;
         let [model, features] = model_and_features(cell);
-        let mut row = vec![model, features, plain(point.retained.point, 3), est(&point.avoided, 3)];
+        let mut row = vec![model, features, plain(cell.retained.point, 3), est(&cell.avoided, 3)];
         if with_advantage {
-            row.extend([signed_est(&point.advantage_count, 3), signed_est(&point.advantage_mass, 3)]);
+            row.extend([signed_est(&cell.advantage_count, 3), signed_est(&cell.advantage_mass, 3)]);
         } else {
-            row.push(est(&point.mass, 3));
+            row.push(est(&cell.mass, 3));
         }
         row
     });
@@ -510,20 +509,19 @@ fn operating(results: &Results, group: &str) -> PaperTable {
         title: format!("{group}: operating points at {} or more retained", results.protocol.retain),
         columns: columns(&names),
         rows: rows.collect(),
-        notes: group_notes(results, group, |cell| &cell.operating_point.avoided),
+        notes: group_notes(results, group, |cell| &cell.avoided),
     }
 }
 
 fn advantage(results: &Results, group: &str) -> PaperTable {
     let rows = of_group(results, group).map(|cell| {
-        let point = &cell.operating_point;
         let [model, features] = model_and_features(cell);
-        vec![model, features, signed_est(&point.advantage_count, 3), signed_est(&point.advantage_mass, 3)]
+        vec![model, features, signed_est(&cell.advantage_count, 3), signed_est(&cell.advantage_mass, 3)]
     });
     PaperTable {
         title: format!("{group}: advantage over the random rule at the operating point"),
         columns: columns(&["Learner", "Features", "By count [95% CI]", "By burden mass [95% CI]"]),
         rows: rows.collect(),
-        notes: group_notes(results, group, |cell| &cell.operating_point.advantage_count),
+        notes: group_notes(results, group, |cell| &cell.advantage_count),
     }
 }

@@ -234,12 +234,15 @@ pub fn of_run(model: &ModelFile, results: &Results) -> Result<RunEvidence, Failu
     Ok(RunEvidence {
         folds: cell.folds.clone(),
         seed: results.seed,
-        auroc: of(&cell.auroc, "repetition-averaged held-out score"),
-        retained: of(&cell.operating_point.retained, point),
-        avoided: of(&cell.operating_point.avoided, point),
-        advantage_count: of(&cell.operating_point.advantage_count, point),
-        advantage_mass: of(&cell.operating_point.advantage_mass, point),
-        signed_value: of(&cell.signed.advantage, "V minus its expectation under a random rule, threshold held fixed"),
+        auroc: of(&cell.auroc_averaged, "repetition-averaged held-out score"),
+        retained: of(&cell.retained, point),
+        avoided: of(&cell.avoided, point),
+        advantage_count: of(&cell.advantage_count, point),
+        advantage_mass: of(&cell.advantage_mass, point),
+        signed_value: of(
+            &cell.signed_value_minus_e_rand,
+            "V minus its expectation under a random rule, threshold held fixed",
+        ),
         yardstick,
     })
 }

@@ -374,7 +374,7 @@ impl<'a> Source<'a> {
         self.document.pointer(pointer)
     }
 
-    /// The number at a place: a plain number, or the `value` of a statistic with its reason where it is undefined.
+    /// The number at a place: a plain number, or the `point` of a statistic with its reason where it is undefined.
     pub fn number(&self, pointer: &str, style: Style) -> Piece {
         let make = |pointer: String, value: f64| Piece::Number(Number::new(pointer, value, style));
         match self.at(pointer) {
@@ -382,10 +382,8 @@ impl<'a> Source<'a> {
                 make(format!("{}{pointer}", self.prefix), number.as_f64().unwrap_or_default())
             }
             Some(Json::Object(statistic)) => {
-                for key in ["value", "number"] {
-                    if let Some(Json::Number(number)) = statistic.get(key) {
-                        return make(format!("{}{pointer}/{key}", self.prefix), number.as_f64().unwrap_or_default());
-                    }
+                if let Some(Json::Number(number)) = statistic.get("point") {
+                    return make(format!("{}{pointer}/point", self.prefix), number.as_f64().unwrap_or_default());
                 }
                 let reason = statistic
                     .get("reason")
@@ -411,14 +409,17 @@ impl<'a> Source<'a> {
 
     /// The interval of a statistic alone.
     pub fn interval(&self, pointer: &str, unit: &str, style: Style) -> Option<Piece> {
-        let intervals = self.at(&format!("{pointer}/intervals"))?.as_array()?;
-        let index = intervals.iter().position(|interval| interval.get("unit").and_then(Json::as_str) == Some(unit))?;
+        let others = || self.at(&format!("{pointer}/other_intervals"))?.as_array();
+        let places = std::iter::once(pointer.to_owned())
+            .chain((0..others().map_or(0, Vec::len)).map(|index| format!("{pointer}/other_intervals/{index}")));
+        let of_unit = |place: &String| self.at(&format!("{place}/unit")).and_then(Json::as_str) == Some(unit);
+        let interval = places.into_iter().find(of_unit)?;
         let end = |end: &str| {
-            let place = format!("{pointer}/intervals/{index}/{end}");
+            let place = format!("{interval}/{end}");
             let value = self.at(&place)?.as_f64()?;
             Some(Number::new(format!("{}{place}", self.prefix), value, style))
         };
-        let field = |name: &str| intervals[index].get(name).and_then(Json::as_u64).unwrap_or(0);
+        let field = |name: &str| self.at(&format!("{interval}/{name}")).and_then(Json::as_u64).unwrap_or(0);
         let mut how = format!("95% percentile interval, {unit}-clustered bootstrap, {} draws", field("draws"));
         if field("dropped") > 0 {
             how.push_str(&format!(", {} dropped as undefined", field("dropped")));
@@ -451,15 +452,18 @@ mod tests {
 
     #[test]
     fn a_number_remembers_its_place_and_an_undefined_one_its_reason() {
-        let document = serde_json::json!({"a": {"value": 0.25, "intervals": [
-            {"lo": 0.2, "hi": 0.3, "level": 0.95, "unit": "task", "draws": 10, "dropped": 1, "seed": 1}]},
-            "b": {"value": null, "reason": "one_class"}});
+        let document = serde_json::json!({"a": {"point": 0.25, "lo": 0.2, "hi": 0.3, "level": 0.95,
+            "unit": "task", "draws": 10, "dropped": 1, "seed": 1, "other_intervals": [
+            {"lo": 0.1, "hi": 0.4, "level": 0.95, "unit": "nested", "draws": 10, "dropped": 0, "seed": 1}]},
+            "b": {"point": null, "reason": "one_class"}});
         let source = Source::results(&document);
         let line = source.estimate("/a", "task", Style::Decimals(2));
         assert_eq!(plain(&line), "0.25 [0.20, 0.30]");
-        assert!(matches!(&line[0], Piece::Number(number) if number.source == "/a/value"));
+        assert!(matches!(&line[0], Piece::Number(number) if number.source == "/a/point"));
         assert!(matches!(&line[1], Piece::Interval { how, .. } if how.contains("1 dropped")));
         assert_eq!(plain(&[source.number("/b", Style::Count)]), "\u{2013} (all labels are equal)");
         assert!(source.interval("/a", "stem", Style::Count).is_none());
+        let nested = source.interval("/a", "nested", Style::Decimals(1));
+        assert!(matches!(nested, Some(Piece::Interval { lo, .. }) if lo.source == "/a/other_intervals/0/lo"));
     }
 }

@@ -1,7 +1,7 @@
 //! Where the outputs of a report lie.
 //!
-//! In one folder: `report.html`, and beside it `report/` with `report.md`, `report.json`, `tables/NAME.csv` and
-//! `plots/NAME.svg` and `NAME.png`. For several runs each has its own subfolder of `report/`, named r1, r2, ...
+//! In one folder, a run's own where nothing else is named: `report.html`, `report.md`, `report.json`, `tables/NAME.csv`
+//! and `plots/NAME.svg` and `NAME.png`. With several runs the names of tables and plots begin with r1-, r2-, ...
 
 use super::{RunReport, csv, html, markdown, plot};
 use crate::cmd::Failure;
@@ -15,19 +15,16 @@ use std::path::{Path, PathBuf};
 pub fn write_all(folder: &Path, runs: &[RunReport]) -> Result<PathBuf, Failure> {
     #[cfg(feature = "png")]
     let mut pictures: Vec<(PathBuf, String)> = Vec::new();
-    for (index, run) in runs.iter().enumerate() {
-        let mut beside = folder.join("report");
-        if runs.len() > 1 {
-            beside.push(format!("r{}", index + 1));
-        }
-        write(&beside.join("report.md"), markdown::render(&run.report, "plots").as_bytes())?;
-        write(&beside.join("report.json"), &json(run)?)?;
-        write_tables(&beside.join("tables"), run)?;
+    write(&folder.join("report.md"), markdown(runs).as_bytes())?;
+    write(&folder.join("report.json"), json(runs)?.as_bytes())?;
+    write_tables(&folder.join("tables"), runs)?;
+    for (run, prefix) in prefixed(runs) {
         for drawn in run.report.plots() {
             let svg = plot::standalone(drawn.alone.as_ref().unwrap_or(&drawn.svg));
+            let plot = |ending: &str| folder.join("plots").join(format!("{prefix}{}.{ending}", drawn.id));
+            write(&plot("svg"), svg.as_bytes())?;
             #[cfg(feature = "png")]
-            pictures.push((beside.join("plots").join(format!("{}.png", drawn.id)), svg.clone()));
-            write(&beside.join("plots").join(format!("{}.svg", drawn.id)), svg.as_bytes())?;
+            pictures.push((plot("png"), svg));
         }
     }
     #[cfg(feature = "png")]
@@ -35,6 +32,27 @@ pub fn write_all(folder: &Path, runs: &[RunReport]) -> Result<PathBuf, Failure> 
     let page = folder.join("report.html");
     write(&page, html::render(runs)?.as_bytes())?;
     Ok(page)
+}
+
+/// Every run with what the names of its files begin with.
+fn prefixed(runs: &[RunReport]) -> impl Iterator<Item = (&RunReport, String)> {
+    let several = runs.len() > 1;
+    runs.iter().zip(1..).map(move |(run, number)| (run, if several { format!("r{number}-") } else { String::new() }))
+}
+
+/// Refuses to write a page where a run that is not on it lies.
+///
+/// # Errors
+/// `Failure::Usage`.
+pub fn no_other_run(folder: &Path, runs: &[PathBuf]) -> Result<(), Failure> {
+    let same = |run: &PathBuf| run.canonicalize().ok() == folder.canonicalize().ok();
+    if folder.join("results.json").is_file() && !runs.first().is_some_and(same) {
+        return Err(Failure::Usage(format!(
+            "--out {}: is the folder of another run, whose report would be overwritten; name another one",
+            folder.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Writes plots as PNG; on a machine without fonts there are none, and that is said.
@@ -51,25 +69,37 @@ fn write_pictures(pictures: &[(PathBuf, String)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes every table of a run as CSV.
+/// Writes every table of every run as CSV.
 ///
 /// # Errors
 /// `Failure::Other`.
-pub fn write_tables(folder: &Path, run: &RunReport) -> Result<(), Failure> {
-    for table in run.report.tables() {
-        write(&folder.join(format!("{}.csv", table.id)), csv::render(table).as_bytes())?;
+pub fn write_tables(folder: &Path, runs: &[RunReport]) -> Result<(), Failure> {
+    for (run, prefix) in prefixed(runs) {
+        for table in run.report.tables() {
+            write(&folder.join(format!("{prefix}{}.csv", table.id)), csv::render(table).as_bytes())?;
+        }
     }
     Ok(())
 }
 
-/// The content of a run's report as JSON, numbers with their full value and place.
+/// The content of the report as Markdown, run by run.
+pub fn markdown(runs: &[RunReport]) -> String {
+    let pages: Vec<String> =
+        prefixed(runs).map(|(run, prefix)| markdown::render(&run.report, &format!("plots/{prefix}"))).collect();
+    pages.join("\n")
+}
+
+/// The content of the report as JSON, numbers with their full value and place; a list where there are several runs.
 ///
 /// # Errors
 /// `Failure::Other`.
-pub fn json(run: &RunReport) -> Result<Vec<u8>, Failure> {
-    let mut bytes = serde_json::to_vec_pretty(&run.report).map_err(|error| Failure::Other(error.to_string()))?;
-    bytes.push(b'\n');
-    Ok(bytes)
+pub fn json(runs: &[RunReport]) -> Result<String, Failure> {
+    let reports: Vec<_> = runs.iter().map(|run| &run.report).collect();
+    let text = match reports.as_slice() {
+        [single] => serde_json::to_string_pretty(single),
+        several => serde_json::to_string_pretty(several),
+    };
+    Ok(format!("{}\n", text.map_err(|error| Failure::Other(error.to_string()))?))
 }
 
 /// Writes a file whole, making its folder.

@@ -74,7 +74,7 @@ pub fn table(table: &Table) -> String {
     out
 }
 
-/// The whole report. Plots are named by their files, which stand in `plots`.
+/// The whole report. Plots are named by their files, whose paths begin with `plots`.
 pub fn render(report: &Report, plots: &str) -> String {
     let mut out = format!("# foldline report: {}\n\n{}\n\n", escaped(&report.name), line(&report.subtitle));
     for verdict in &report.verdicts {
@@ -102,7 +102,7 @@ pub fn render(report: &Report, plots: &str) -> String {
                 Block::Table(content) => out.push_str(&table(content)),
                 Block::Figure(figure) => {
                     for plot in &figure.plots {
-                        out.push_str(&format!("![{}]({plots}/{}.svg)\n", escaped(&plot.title), plot.id));
+                        out.push_str(&format!("![{}]({plots}{}.svg)\n", escaped(&plot.title), plot.id));
                     }
                     out.push_str(&format!("\n{}\n", line(&figure.caption)));
                 }

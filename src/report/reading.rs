@@ -99,9 +99,9 @@ pub fn cell_words(name: &str) -> String {
     };
     let representation = match representation {
         "six" => "six observables",
-        "six_sub" => "six observables, substantive writes",
+        "six-substantive" => "six observables, substantive writes",
         "pair" => "has-written + errors",
-        "pair_sub" => "substantive write + errors",
+        "pair-substantive" => "substantive write + errors",
         "H" => "history summaries",
         "HT" => "summaries + difficulty",
         "HS" => "summaries + unsupported entries",

@@ -84,7 +84,7 @@ pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Ve
         return verdicts;
     };
     let cell = &results.cells[index];
-    let at = format!("/cells/{index}");
+    let at = cell.pointer();
     verdicts.push(by_count(cell, &at, source));
     if cell.operating_point.blocked > 0 {
         verdicts.push(by_mass(cell, &at, source, results.outcome.observational));
@@ -99,7 +99,6 @@ pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Ve
 }
 
 fn by_count(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
-    let point = format!("{at}/operating_point");
     if cell.operating_point.blocked == 0 {
         return Verdict {
             tone: Tone::Open,
@@ -112,21 +111,18 @@ fn by_count(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
             ],
         };
     }
-    if let Some(verdict) = undefined(&cell.operating_point.advantage_count, &cell.name, "") {
+    if let Some(verdict) = undefined(&cell.advantage_count, &cell.name, "") {
         return verdict;
     }
-    let side = Side::of(&cell.operating_point.advantage_count);
+    let side = Side::of(&cell.advantage_count);
     Verdict {
         tone: side.tone(),
         line: join([
             vec![code(cell.name.clone()), text(" is "), strong(against_random(side)), text(". It avoids ")],
-            source.estimate(&format!("{point}/avoided"), "task", SHARE),
-            vec![
-                text(" of the harmful boundaries while retaining "),
-                source.number(&format!("{point}/retained"), SHARE),
-            ],
+            source.estimate(&format!("{at}/avoided"), "task", SHARE),
+            vec![text(" of the harmful boundaries while retaining "), source.number(&format!("{at}/retained"), SHARE)],
             vec![text(" of the opportunities to compact; that is ")],
-            source.estimate(&format!("{point}/advantage_count"), "task", DIFFERENCE),
+            source.estimate(&format!("{at}/advantage_count"), "task", DIFFERENCE),
             vec![text(" against a rule that blocks as many at random.")],
         ]),
     }
@@ -147,18 +143,17 @@ fn undefined(advantage: &Estimate, name: &str, before: &str) -> Option<Verdict> 
 }
 
 fn by_mass(cell: &CellResult, at: &str, source: &Source<'_>, observational: bool) -> Verdict {
-    if let Some(verdict) = undefined(&cell.operating_point.advantage_mass, &cell.name, "By burden mass ") {
+    if let Some(verdict) = undefined(&cell.advantage_mass, &cell.name, "By burden mass ") {
         return verdict;
     }
-    let side = Side::of(&cell.operating_point.advantage_mass);
-    let point = format!("{at}/operating_point");
+    let side = Side::of(&cell.advantage_mass);
     Verdict {
         tone: side.tone(),
         line: join([
             vec![text("By burden mass it is "), strong(against_random(side)), text(" (")],
-            source.estimate(&format!("{point}/advantage_mass"), "task", DIFFERENCE),
+            source.estimate(&format!("{at}/advantage_mass"), "task", DIFFERENCE),
             vec![text("; it avoids ")],
-            source.estimate(&format!("{point}/mass"), "task", SHARE),
+            source.estimate(&format!("{at}/mass"), "task", SHARE),
             vec![text(if observational {
                 " of the burdened steps)."
             } else {
@@ -169,7 +164,7 @@ fn by_mass(cell: &CellResult, at: &str, source: &Source<'_>, observational: bool
 }
 
 fn by_value(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
-    let side = Side::of(&cell.signed.advantage);
+    let side = Side::of(&cell.signed_value_minus_e_rand);
     let words = match side {
         Side::Above => "what it blocks is worth more than a random choice of as many",
         Side::Around => "what it blocks is worth no more than a random choice of as many: the interval includes zero",
@@ -180,7 +175,7 @@ fn by_value(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
         tone: side.tone(),
         line: join([
             vec![text("Counting what compaction helped as well as what it harmed, "), strong(words), text(" (")],
-            source.estimate(&format!("{at}/signed/advantage"), "task", Style::Signed(1)),
+            source.estimate(&format!("{at}/signed_value_minus_e_rand"), "task", Style::Signed(1)),
             vec![text(" burdened steps, of ")],
             vec![source.number("/outcome/sum", Style::Decimals(1)), text(" in all).")],
         ]),
@@ -206,7 +201,7 @@ fn against_yardstick(results: &Results, cell: &CellResult, at: &str, source: &So
             vec![text("A replicate of the same boundary reaches AUROC ")],
             source.estimate(&format!("/yardstick/rows/{row}/statistics/auroc"), "task", SHARE),
             vec![text(", the trigger ")],
-            source.estimate(&format!("{at}/auroc"), "task", SHARE),
+            source.estimate(&format!("{at}/auroc_averaged"), "task", SHARE),
             vec![text(": by the overlap rule it "), strong(reading_words(&trigger.reading))],
             vec![text(". On the same half-sample labels "), strong(words), text(" (")],
             source.estimate(&format!("{place}/same_label_difference"), "task", DIFFERENCE),
@@ -229,12 +224,12 @@ fn without_learning(results: &Results, source: &Source<'_>) -> Option<Verdict> {
         .iter()
         .enumerate()
         .filter(|(_, cell)| is_rule(&cell.name) && cell.name != "rule/random" && cell.operating_point.blocked > 0)
-        .filter_map(|(index, cell)| Some((index, cell.operating_point.advantage_count.point.defined()?)))
+        .filter_map(|(index, cell)| Some((index, cell.advantage_count.point.defined()?)))
         .collect();
     let &(index, _) = rules.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let cell = &results.cells[index];
-    let at = format!("/cells/{index}");
-    let side = Side::of(&cell.operating_point.advantage_count);
+    let at = cell.pointer();
+    let side = Side::of(&cell.advantage_count);
     Some(Verdict {
         tone: Tone::Note,
         line: join([
@@ -244,9 +239,9 @@ fn without_learning(results: &Results, source: &Source<'_>) -> Option<Verdict> {
                 text(format!(" ({}) is ", cell_words(&cell.name))),
             ],
             vec![text(against_random(side)), text(" (")],
-            source.estimate(&format!("{at}/operating_point/advantage_count"), "task", DIFFERENCE),
+            source.estimate(&format!("{at}/advantage_count"), "task", DIFFERENCE),
             vec![text(", AUROC ")],
-            source.estimate(&format!("{at}/auroc"), "task", SHARE),
+            source.estimate(&format!("{at}/auroc_averaged"), "task", SHARE),
             vec![text("); "), code("foldline compare"), text(" gives its paired difference to a learned trigger.")],
         ]),
     })
@@ -273,9 +268,9 @@ fn multiplicity(results: &Results, cell: &CellResult, reading: &Reading) -> Verd
         text("Of the "),
         derived("fitted", fitted.clone().count()),
         text(" triggers judged here, the interval of the advantage lies above zero for "),
-        derived("above_random_by_count", above(|cell| &cell.operating_point.advantage_count)),
+        derived("above_random_by_count", above(|cell| &cell.advantage_count)),
         text(" by count and for "),
-        derived("above_random_by_mass", above(|cell| &cell.operating_point.advantage_mass)),
+        derived("above_random_by_mass", above(|cell| &cell.advantage_mass)),
         text(" by mass; with many triggers some do so by chance."),
     ]);
     Verdict { tone: Tone::Note, line }

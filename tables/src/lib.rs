@@ -78,3 +78,78 @@ pub fn write_features(ids: &[&str], table: &Table, format: Format, out: &mut dyn
         Format::Csv => CsvWriter::new(out).finish(&mut frame).map_err(cannot),
     }
 }
+
+/// Scores of one cell in one repetition, parallel to the boundaries' ids.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoreBatch<'a> {
+    /// The cell.
+    pub cell: &'a str,
+    /// The boundaries.
+    pub ids: &'a [&'a str],
+    /// The repetition, from 0.
+    pub repetition: u32,
+    /// The fold of every boundary; `None` where nothing was fitted.
+    pub folds: Option<&'a [u32]>,
+    /// The score of every boundary.
+    pub scores: &'a [f64],
+}
+
+impl ScoreBatch<'_> {
+    fn frame(&self) -> PolarsResult<DataFrame> {
+        let n = self.ids.len();
+        let folds: Vec<Option<u32>> = match self.folds {
+            Some(folds) => folds.iter().copied().map(Some).collect(),
+            None => vec![None; n],
+        };
+        let columns = vec![
+            Column::new("cell".into(), vec![self.cell; n]),
+            Column::new("boundary_id".into(), self.ids),
+            Column::new("repetition".into(), vec![self.repetition; n]),
+            Column::new("fold".into(), folds),
+            Column::new("score".into(), self.scores),
+        ];
+        DataFrame::new(n, columns)
+    }
+}
+
+/// Writes recorded scores as Parquet: columns `cell`, `boundary_id`, `repetition`, `fold` (null where nothing was
+/// fitted) and `score`, one row group a batch.
+///
+/// # Errors
+/// A sentence when they cannot be written.
+pub fn write_scores<'a>(batches: impl Iterator<Item = ScoreBatch<'a>>, out: &mut dyn Write) -> Result<(), String> {
+    let cannot = |error: PolarsError| format!("cannot write the scores: {error}");
+    let empty = ScoreBatch { cell: "", ids: &[], repetition: 0, folds: None, scores: &[] };
+    let schema = empty.frame().map_err(cannot)?.schema().clone();
+    let mut writer = ParquetWriter::new(out).batched(&schema).map_err(cannot)?;
+    for batch in batches {
+        writer.write_batch(&batch.frame().map_err(cannot)?).map_err(cannot)?;
+    }
+    writer.finish().map(drop).map_err(cannot)
+}
+
+/// Takes a score: cell, boundary id, repetition and the score itself, or a sentence that says what is wrong with it.
+pub type TakeScore<'a> = dyn FnMut(&str, &str, u32, f64) -> Result<(), String> + 'a;
+
+/// Reads scores written by [`write_scores`], row by row.
+///
+/// # Errors
+/// A sentence when the file is no such table, or the one of `take`, with the row.
+pub fn read_scores(path: &Path, take: &mut TakeScore<'_>) -> Result<(), String> {
+    let cannot = |error: &dyn std::fmt::Display| format!("cannot be read as a Parquet table of scores: {error}");
+    let file = File::open(path).map_err(|error| cannot(&error))?;
+    let frame = guarded(|| ParquetReader::new(file).finish())?.map_err(|error| cannot(&error))?;
+    let column = |name: &str| frame.column(name).map_err(|error| cannot(&error));
+    let (cells, ids) = (column("cell")?, column("boundary_id")?);
+    let (cells, ids) = (cells.str().map_err(|e| cannot(&e))?, ids.str().map_err(|e| cannot(&e))?);
+    let repetitions = column("repetition")?.u32().map_err(|error| cannot(&error))?;
+    let scores = column("score")?.f64().map_err(|error| cannot(&error))?;
+    let rows = cells.iter().zip(ids.iter()).zip(repetitions.iter().zip(scores.iter()));
+    for (row, fields) in rows.enumerate() {
+        let ((Some(cell), Some(id)), (Some(repetition), Some(score))) = fields else {
+            return Err(format!("row {}: a field is null", row + 1));
+        };
+        take(cell, id, repetition, score).map_err(|problem| format!("row {}: {problem}", row + 1))?;
+    }
+    Ok(())
+}

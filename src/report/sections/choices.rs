@@ -2,6 +2,7 @@
 
 use super::Context;
 use crate::report::content::{Block, Line, Row, Section, Table, code, text, words};
+use foldline_frontiers::yardstick::INTERVAL_SPLITS;
 
 /// Choices that hold for every run. Each is stated in the documentation of the code that makes it.
 const CHOICES: &[&str] = &[
@@ -46,8 +47,7 @@ pub(super) fn section(context: &Context<'_>) -> Section {
     if protocol.yardstick.is_some() {
         let line = vec![
             source.count("/protocol/yardstick/splits"),
-            text(", intervals over the first "),
-            source.count("/protocol/yardstick/interval_splits"),
+            text(format!(", intervals over the first {INTERVAL_SPLITS}")),
         ];
         rows.push(("Yardstick splits", line));
     }
@@ -85,7 +85,10 @@ pub(super) fn section(context: &Context<'_>) -> Section {
             cells: vec![
                 vec![code(group.name.clone())],
                 super::overview::folds(&group.folds.to_string()),
-                vec![source.count(&format!("/protocol/groups/{index}/draws"))],
+                match group.draws {
+                    Some(_) => vec![source.count(&format!("/protocol/groups/{index}/draws"))],
+                    None => vec![text("by learner")],
+                },
                 list(&group.cells),
                 list(&group.eligible),
             ],

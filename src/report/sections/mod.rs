@@ -73,16 +73,13 @@ impl Context<'_> {
             .enumerate()
             .map(|(index, cell)| {
                 let point = &cell.operating_point;
-                let (share, advantage) = if by_mass {
-                    (&point.mass, &point.advantage_mass)
-                } else {
-                    (&point.avoided, &point.advantage_count)
-                };
+                let (share, advantage) =
+                    if by_mass { (&cell.mass, &cell.advantage_mass) } else { (&cell.avoided, &cell.advantage_count) };
                 let (hue, dashed) = self.hue(index);
-                let mark = point.retained.point.defined().zip(share.point.defined()).map(|(x, y)| Mark {
+                let mark = cell.retained.point.defined().zip(share.point.defined()).map(|(x, y)| Mark {
                     x,
                     y,
-                    x_ends: ends(&point.retained),
+                    x_ends: ends(&cell.retained),
                     y_ends: ends(share),
                     advantage_ends: ends(advantage),
                     words: format!("{}: retained {x:.3}, avoided {y:.3}, {} blocked", cell.name, point.blocked),

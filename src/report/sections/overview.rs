@@ -104,8 +104,8 @@ fn operating_points(context: &Context<'_>, rows: &[usize], id: &str, title: &str
         .iter()
         .map(|&index| {
             let cell = &context.results.cells[index];
-            let point = format!("/cells/{index}/operating_point");
-            let estimate = |name: &str, style: Style| source.estimate(&format!("{point}/{name}"), "task", style);
+            let at = cell.pointer();
+            let estimate = |name: &str, style: Style| source.estimate(&format!("{at}/{name}"), "task", style);
             Row {
                 cells: vec![
                     vec![code(cell.name.clone())],
@@ -116,7 +116,7 @@ fn operating_points(context: &Context<'_>, rows: &[usize], id: &str, title: &str
                     estimate("advantage_count", DIFFERENCE),
                     estimate("mass", SHARE),
                     estimate("advantage_mass", DIFFERENCE),
-                    vec![source.number(&format!("/cells/{index}/auroc"), SHARE)],
+                    vec![source.number(&format!("{at}/auroc_averaged"), SHARE)],
                 ]
                 .into_iter()
                 .enumerate()

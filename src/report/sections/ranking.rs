@@ -35,13 +35,13 @@ fn forest(context: &Context<'_>) -> Figure {
     let rows = context.results.cells.iter().enumerate().map(|(index, cell)| {
         let heading = (cell.group != group).then(|| format!("{} \u{b7} folds {}", cell.group, cell.folds));
         group = &cell.group;
-        let line = context.source.estimate(&format!("/cells/{index}/auroc"), "task", SHARE);
+        let line = context.source.estimate(&format!("{}/auroc_averaged", cell.pointer()), "task", SHARE);
         ForestRow {
             label: cell.name.clone(),
             heading,
-            point: cell.auroc.point.defined(),
-            ends: ends(&cell.auroc, Unit::Task),
-            thin: ends(&cell.auroc, Unit::Stem),
+            point: cell.auroc_averaged.point.defined(),
+            ends: ends(&cell.auroc_averaged, Unit::Task),
+            thin: ends(&cell.auroc_averaged, Unit::Stem),
             numbers: plain(&line),
             hue: if context.reading.shown.contains(&index) { context.hue(index).0 } else { 7 },
             marked: context.reading.headline == Some(index),
@@ -102,10 +102,10 @@ fn over_repetitions(context: &Context<'_>, at: &str) -> Line {
 fn auroc_table(context: &Context<'_>) -> Table {
     let cells = context.results.cells.iter().enumerate();
     let subset = |index: usize, name: &str| -> Line {
-        let position = context.results.cells[index].subsets.iter().position(|subset| subset.subset == name);
-        match position {
+        let cell = &context.results.cells[index];
+        match cell.subsets.iter().position(|subset| subset.subset == name) {
             Some(position) => {
-                vec![context.source.number(&format!("/cells/{index}/subsets/{position}/auroc"), SHARE)]
+                vec![context.source.number(&format!("{}/subsets/{position}/auroc", cell.pointer()), SHARE)]
             }
             None => vec![text("")],
         }
@@ -127,14 +127,14 @@ fn auroc_table(context: &Context<'_>) -> Table {
         ],
         rows: cells
             .map(|(index, cell)| {
-                let at = format!("/cells/{index}");
+                let at = cell.pointer();
                 Row {
                     cells: vec![
                         vec![code(cell.name.clone())],
                         folds(&cell.folds),
                         vec![context.source.count(&format!("{at}/columns"))],
-                        context.source.estimate(&format!("{at}/auroc"), "task", SHARE),
-                        context.source.interval(&format!("{at}/auroc"), "stem", SHARE).into_iter().collect(),
+                        context.source.estimate(&format!("{at}/auroc_averaged"), "task", SHARE),
+                        context.source.interval(&format!("{at}/auroc_averaged"), "stem", SHARE).into_iter().collect(),
                         over_repetitions(context, &format!("{at}/auroc_per_repetition")),
                         vec![context.source.number(&format!("{at}/ap_per_repetition/mean"), SHARE)],
                         subset(index, "first"),

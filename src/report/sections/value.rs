@@ -30,16 +30,16 @@ pub(super) fn signed(context: &Context<'_>) -> Section {
     let mut rows = Vec::new();
     let mut table_rows = Vec::new();
     for (index, cell) in results.cells.iter().enumerate() {
-        let at = format!("/cells/{index}/signed");
+        let at = cell.pointer();
         let style = Style::Signed(1);
-        let line = context.source.estimate(&format!("{at}/advantage"), "task", style);
-        if cell.signed.value.blocked > 0 {
+        let line = context.source.estimate(&format!("{at}/signed_value_minus_e_rand"), "task", style);
+        if cell.operating_point.blocked > 0 {
             rows.push(ForestRow {
                 label: cell.name.clone(),
                 heading: None,
-                point: cell.signed.advantage.point.defined(),
-                ends: ends(&cell.signed.advantage, Unit::Task),
-                thin: ends(&cell.signed.advantage, Unit::Nested),
+                point: cell.signed_value_minus_e_rand.point.defined(),
+                ends: ends(&cell.signed_value_minus_e_rand, Unit::Task),
+                thin: ends(&cell.signed_value_minus_e_rand, Unit::Nested),
                 numbers: plain(&line),
                 hue: if context.reading.shown.contains(&index) { context.hue(index).0 } else { 7 },
                 marked: context.reading.headline == Some(index),
@@ -49,16 +49,20 @@ pub(super) fn signed(context: &Context<'_>) -> Section {
         table_rows.push(Row {
             cells: vec![
                 vec![code(cell.name.clone())],
-                number("blocked", Style::Count),
-                context.source.estimate(&format!("{at}/v_interval"), "task", style),
-                number("s_plus", style),
-                number("s_minus", style),
-                number("negative", Style::Count),
-                number("e_rand", style),
+                number("operating_point/blocked", Style::Count),
+                context.source.estimate(&format!("{at}/signed_value"), "task", style),
+                number("signed_parts/s_plus", style),
+                number("signed_parts/s_minus", style),
+                number("signed_parts/negative", Style::Count),
+                number("signed_parts/e_rand", style),
                 line,
-                context.source.interval(&format!("{at}/advantage"), "nested", style).into_iter().collect(),
-                context.source.estimate(&format!("{at}/per_blocked"), "task", Style::Signed(3)),
-                context.source.estimate(&format!("{at}/positive_part_advantage"), "task", style),
+                context
+                    .source
+                    .interval(&format!("{at}/signed_value_minus_e_rand"), "nested", style)
+                    .into_iter()
+                    .collect(),
+                context.source.estimate(&format!("{at}/signed_value_per_blocked"), "task", Style::Signed(3)),
+                context.source.estimate(&format!("{at}/positive_part_minus_e_rand"), "task", style),
             ],
             marked: context.reading.headline == Some(index),
             shades: Vec::new(),
