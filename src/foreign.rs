@@ -2,7 +2,7 @@
 
 use crate::cmd::Failure;
 use crate::input::read_text;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Scores of a trigger fitted elsewhere: its name, and a score for every boundary.
@@ -26,6 +26,20 @@ pub fn foreign_scores(given: &str) -> Result<ForeignScores, Failure> {
     let text = read_text(Path::new(file))?;
     let scores = scores(&text).map_err(|problem| Failure::Data(format!("{file}, {problem}")))?;
     Ok((name.to_owned(), scores))
+}
+
+/// Says which scores are of boundaries that are not among the known ones; nothing where all are known.
+pub fn strangers(foreign: &[ForeignScores], known: &BTreeSet<&str>) -> Vec<String> {
+    let note = |(name, scores): &ForeignScores| {
+        let strange: Vec<&str> = scores.keys().map(String::as_str).filter(|id| !known.contains(id)).collect();
+        let first = strange.first()?;
+        Some(format!(
+            "--foreign {name}: {} of {} scores are of boundaries that are not here, such as {first}; they are ignored",
+            strange.len(),
+            scores.len()
+        ))
+    };
+    foreign.iter().filter_map(note).collect()
 }
 
 fn scores(text: &str) -> Result<BTreeMap<String, f64>, String> {
@@ -83,6 +97,14 @@ mod tests {
         ] {
             assert_eq!(scores(text), Ok(expected.clone()), "{text}");
         }
+    }
+
+    #[test]
+    fn scores_of_other_boundaries_are_said() {
+        let foreign = vec![("judge".to_owned(), BTreeMap::from([("a".to_owned(), 0.5), ("b".to_owned(), 0.5)]))];
+        assert!(strangers(&foreign, &BTreeSet::from(["a", "b", "c"])).is_empty());
+        let notes = strangers(&foreign, &BTreeSet::from(["a"]));
+        assert!(notes[0].starts_with("--foreign judge: 1 of 2 scores") && notes[0].contains("such as b"), "{notes:?}");
     }
 
     #[test]

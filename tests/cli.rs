@@ -227,3 +227,74 @@ fn poor_corpora_are_answered_as_far_as_they_go() {
         }
     }
 }
+
+/// Scores recorded as Parquet serve a comparison as those in CSV do, and folds read back give the same folds.
+#[test]
+#[cfg(feature = "tables")]
+fn recorded_scores_and_folds_are_read_back() {
+    let folder = cohort("120");
+    let cells =
+        ["evaluate", "cohort.jsonl", "--methods", "functions.csv", "--cells", "stump/six,logistic/H", "--draws", "50"];
+    let run = |more: &[&str]| {
+        let output = foldline(folder.path(), &[&cells, more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    run(&["--folds", "stem:2", "--stages", "cells", "--out", "lines"]);
+    run(&["--folds", "stem:2", "--stages", "cells", "--scores", "parquet", "--out", "table"]);
+    run(&["--folds", "lines/folds.csv", "--stages", "cells", "--out", "again"]);
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let (lines, again) = (read("lines/scores.csv"), read("again/scores.csv"));
+    assert_eq!(lines, again);
+    assert!(lines.contains("\nstump/six,") && lines.contains("\nrule/prefix-length,"), "{}", &lines[..200]);
+    assert!(!folder.path().join("table/scores.csv").exists());
+    let compared = |run: &str| {
+        let output = foldline(folder.path(), &["compare", run, "--draws", "50", "--json"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        String::from_utf8_lossy(&output.stdout).replace(run, "RUN")
+    };
+    assert_eq!(compared("lines"), compared("table"));
+    // a later run in the same folder leaves no scores of the earlier one
+    run(&["--folds", "stem:2", "--stages", "cells", "--out", "table"]);
+    assert!(!folder.path().join("table/scores.parquet").exists());
+    // what was damaged is refused with its line
+    std::fs::write(folder.path().join("lines/scores.csv"), lines.replacen(",0,", ",x,", 1)).unwrap();
+    let output = foldline(folder.path(), &["compare", "lines"]);
+    assert_eq!(output.status.code(), Some(65));
+    assert!(stderr(&output).contains("scores.csv: line 2: repetition \"x\" is no number"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_is_named_twice_is_refused() {
+    let folder = cohort("60");
+    for (given, said) in [
+        (vec!["--cells", "stump/six,stump/six"], "cell stump/six stands twice"),
+        (vec!["--cells", "stump/six", "--folds", "none"], "need folds"),
+    ] {
+        let args = [&["evaluate", "cohort.jsonl", "--out", "x"][..], &given].concat();
+        let output = foldline(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said) && !folder.path().join("x").exists(), "{}", stderr(&output));
+    }
+    let protocol = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/evaluate/quick.toml")).unwrap();
+    for (from, to, said) in [
+        ("splits = 50", "splits = 0", "yardstick.splits is 0"),
+        ("name = \"EXT-3\"", "name = \"EXT-2\"", "two groups are called EXT-2"),
+    ] {
+        std::fs::write(folder.path().join("p.toml"), protocol.replacen(from, to, 1)).unwrap();
+        let output = foldline(folder.path(), &["evaluate", "cohort.jsonl", "--protocol", "p.toml", "--out", "x"]);
+        assert_eq!(output.status.code(), Some(65), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    // the same cell under two fold plans is two cells
+    std::fs::write(folder.path().join("p.toml"), protocol.replacen("\"boosted/H\"", "\"stump/six\"", 2)).unwrap();
+    let output = evaluate(folder.path(), "cohort.jsonl", &["--out", "both", "--protocol", "p.toml"]);
+    assert_eq!(output.status.code(), Some(2), "--protocol is given twice");
+    let args =
+        ["evaluate", "cohort.jsonl", "--draws", "20", "--protocol", "p.toml", "--stages", "cells", "--out", "both"];
+    let output = foldline(folder.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let results = std::fs::read_to_string(folder.path().join("both/results.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+    assert_eq!(results["cells"]["stump/six"]["folds"], "task:5x1");
+    assert_eq!(results["cells"]["stump/six@EXT-2"]["folds"], "stem:5x4");
+}

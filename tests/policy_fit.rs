@@ -107,9 +107,10 @@ fn a_policy_with_its_evidence() {
 
     // same folds, same seed: the run's AUROC is the model file's
     let results = json_of(&format!("{run_folder}/results.json"));
-    let cell = results["cells"].as_array().unwrap().iter().find(|cell| cell["name"] == "depth2/H").unwrap();
-    assert_eq!(evidence["run"]["auroc"]["value"], cell["auroc"]["value"]);
-    assert_eq!(evidence["auroc"]["value"], cell["auroc"]["value"]);
+    let auroc = &results["cells"]["depth2/H"]["auroc_averaged"]["point"];
+    assert!(auroc.is_number());
+    assert_eq!(&evidence["run"]["auroc"]["value"], auroc);
+    assert_eq!(&evidence["auroc"]["value"], auroc);
     assert_eq!(frozen["guards"]["max_consecutive_blocks"], 2);
 
     // what is exported decides as the model scored its own rows

@@ -125,7 +125,7 @@ fn what_is_shown() {
     assert!(html.contains("read src&#x2f;a.rs") || html.contains("read src/a.rs"));
     let json = serde_json::to_value(&survey).expect("JSON");
     assert!(json["statement"].as_str().is_some_and(|text| text.starts_with("Observational")));
-    assert_eq!(json["groups"][0]["all"][0]["change"]["value"].as_f64(), survey.groups[0].all[0].change.defined());
+    assert_eq!(json["groups"][0]["all"][0]["change"]["point"].as_f64(), survey.groups[0].all[0].change.defined());
     assert_eq!(json["looped"][0]["session"], "pi:2");
 }
 

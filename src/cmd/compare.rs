@@ -3,7 +3,7 @@
 use super::{Failure, Global, print, say};
 use crate::compare::boundaries::{Boundaries, Run, Trigger, rules};
 use crate::compare::{Comparison, Plan, compare};
-use crate::foreign::{ForeignScores, foreign_scores};
+use crate::foreign::{ForeignScores, foreign_scores, strangers};
 use crate::input::{Conventions, CorpusArgs};
 use crate::report::content::plain;
 use crate::report::reading::Reading;
@@ -67,6 +67,8 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     let foreign: Vec<ForeignScores> =
         args.foreign.iter().map(|given| foreign_scores(given)).collect::<Result<_, _>>()?;
     let (boundaries, triggers, notes, best, seed) = gather(args, &foreign, global)?;
+    let known = boundaries.records.iter().map(|record| record.boundary_id.as_str()).collect();
+    strangers(&foreign, &known).iter().for_each(|note| say(&format!("note: {note}")));
     let reference = args.against.clone().or_else(|| foreign.first().map(|(name, _)| name.clone())).or(best);
     let plan = Plan { seed, draws: args.draws, reference, yardstick: args.yardstick };
     let mut comparison = compare(&boundaries, &triggers, &plan)?;

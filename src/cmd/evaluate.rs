@@ -5,7 +5,7 @@ use crate::clock::Stopwatch;
 use crate::evaluate::protocol::{CellName, FoldPlan, Protocol};
 use crate::evaluate::run_folder::{Manifest, RunFolder, ScoreFormat};
 use crate::evaluate::{Evaluation, Plan, Stage, evaluate};
-use crate::foreign::foreign_scores;
+use crate::foreign::{foreign_scores, strangers};
 use crate::input::{CorpusArgs, read_text};
 use crate::progress::Progress;
 use clap::Args as ClapArgs;
@@ -37,10 +37,10 @@ pub struct Args {
     /// (boundary_id,repetition,fold) that keeps stems whole
     #[arg(long, requires = "cells", value_name = "PLAN|FILE.csv")]
     folds: Option<String>,
-    /// Target: dU@3, dE@1, ..., or of one arm pre.U@3, post.E@1, ...
+    /// Target: dU@3, dE@1, ..., or of one arm pre.U@3, post.E@1, ... [default: the protocol's, dU@3]
     #[arg(long, value_name = "TARGET")]
     target: Option<Target>,
-    /// Share of opportunities that must stay allowed at the operating point, such as 0.8 or 4/5
+    /// Share of opportunities that must stay allowed at the operating point, such as 4/5 [default: the protocol's, 0.8]
     #[arg(long, value_name = "SHARE")]
     retain: Option<Retain>,
     /// Bootstrap draws of every interval, in place of the protocol's numbers
@@ -78,6 +78,8 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let plan = plan(args, global)?;
     let corpus = args.corpus.load()?;
+    let known = corpus.boundaries.iter().map(|boundary| boundary.boundary_id.as_str()).collect();
+    strangers(&plan.foreign, &known).iter().for_each(|note| say(&format!("note: {note}")));
     let folder = RunFolder::create(&args.out)?;
     let progress = Progress::on_terminal();
     let evaluation =

@@ -222,6 +222,12 @@ impl Stages<'_, '_> {
         for target in targets {
             let splits =
                 SplitHalves::random(&self.cohort.burdens, target, &self.streams, plan.splits).map_err(refused)?;
+            if target == primary && splits.left_out() == n {
+                bar.done();
+                let reason = "no boundary has two rollouts in each arm that the target needs: replay boundaries again";
+                self.refuse(format!("yardstick: {target}"), reason.to_owned());
+                return Ok(None);
+            }
             let mut roles = vec![(false, splits)];
             if target == primary {
                 roles.push((true, roles[0].1.mirrored()));
@@ -251,14 +257,17 @@ impl Stages<'_, '_> {
                     .find(|cell| cell.name == *name)
                     .and_then(|cell| cell.auroc_averaged.interval(Unit::Task));
                 let compared = against_replicate(&roles[0].1, scores, &self.outcome.labels, &resamples);
-                match (compared, replicate, trigger) {
-                    (Ok(comparison), Some(replicate), Some(trigger)) => triggers.push(TriggerAgainstReplicate {
+                let reading = match (replicate, trigger) {
+                    (Some(replicate), Some(trigger)) => Reading::of(&replicate, trigger),
+                    _ => Reading::Unknown,
+                };
+                match compared {
+                    Ok(comparison) => triggers.push(TriggerAgainstReplicate {
                         cell: name.clone(),
                         comparison,
-                        reading: Reading::of(&replicate, trigger).sentence().to_owned(),
+                        reading: reading.sentence().to_owned(),
                     }),
-                    (Err(error), ..) => self.refuse(format!("{name} against the replicate"), error.to_string()),
-                    _ => {}
+                    Err(error) => self.refuse(format!("{name} against the replicate"), error.to_string()),
                 }
             }
         }
