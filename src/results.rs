@@ -126,6 +126,12 @@ pub struct CellResult {
 }
 
 impl CellResult {
+    /// Whether this is the cell that a group calls `cell`.
+    pub fn is(&self, group: &str, cell: &str) -> bool {
+        let own = self.name.strip_suffix(group).and_then(|name| name.strip_suffix('@'));
+        self.group == group && (self.name == cell || own == Some(cell))
+    }
+
     /// JSON pointer (RFC 6901) of the cell in `results.json`.
     pub fn pointer(&self) -> String {
         format!("/cells/{}", self.name.replace('~', "~0").replace('/', "~1"))

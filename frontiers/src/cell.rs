@@ -4,7 +4,7 @@ use crate::bootstrap::{Clusters, Draws};
 use crate::estimate::{Estimate, EstimatorError, Interval, Reason, Value, same_length};
 use crate::frontier::{FrontierPoint, OperatingPoint, Retain, frontier_of_groups, operating_point};
 use crate::groups::{Group, ScoreRanks, group_rows};
-use crate::ranking::{auroc_of_groups, average_precision_of_groups};
+use crate::ranking::{auroc_of_groups, auroc_of_pairs, average_precision_of_groups};
 use serde::{Deserialize, Serialize};
 
 /// A statistic of a cell that has intervals (protocol section 5).
@@ -228,6 +228,32 @@ impl Cell {
     /// Two cells judged with the same draws are paired: see [`difference`].
     pub fn replicates(&self, draws: &Draws) -> Vec<Replicate> {
         draws.map(Vec::new, |groups, multiplicity| self.in_draw(groups, |cluster| multiplicity[cluster as usize]))
+    }
+
+    /// AUROC in every draw, in draw order: what [`Cell::replicates`] gives, without the rest.
+    pub fn aurocs(&self, draws: &Draws) -> Vec<Value> {
+        draws.map(|| (), |(), multiplicity| self.auroc_in_draw(multiplicity))
+    }
+
+    /// Pairs are counted group by group, as in [`auroc_of_groups`], without making the groups.
+    fn auroc_in_draw(&self, multiplicity: &[u32]) -> Value {
+        let (mut twice_pairs, mut negative_below, mut positives) = (0u128, 0u64, 0u64);
+        let (mut negative, mut positive, mut group) = (0u64, 0u64, 0u32);
+        let mut close = |negative: u64, positive: u64| {
+            twice_pairs += u128::from(positive) * u128::from(2 * negative_below + negative);
+            negative_below += negative;
+            positives += positive;
+        };
+        for row in &self.rows {
+            if row.group != group {
+                close(negative, positive);
+                (negative, positive, group) = (0, 0, row.group);
+            }
+            let times = u64::from(multiplicity[row.cluster as usize]);
+            *(if row.positive { &mut positive } else { &mut negative }) += times;
+        }
+        close(negative, positive);
+        auroc_of_pairs(twice_pairs, positives, negative_below)
     }
 
     fn in_draw(&self, groups: &mut Vec<Group>, times: impl Fn(u32) -> u32) -> Replicate {

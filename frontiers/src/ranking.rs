@@ -33,11 +33,18 @@ pub fn auroc_of_groups(groups: &[Group]) -> Value {
         negative_below += negative;
         positives += positive;
     }
-    let pairs = u128::from(positives) * u128::from(negative_below);
-    if pairs == 0 {
-        return Value::Undefined(if groups.is_empty() { Reason::NoRows } else { Reason::OneClass });
+    if groups.is_empty() {
+        return Value::Undefined(Reason::NoRows);
     }
-    Value::Defined(twice_pairs as f64 / (2 * pairs) as f64)
+    auroc_of_pairs(twice_pairs, positives, negative_below)
+}
+
+/// AUROC from twice the number of pairs in the right order, ties counting one, and the sizes of both classes.
+pub(crate) fn auroc_of_pairs(twice_pairs: u128, positives: u64, negatives: u64) -> Value {
+    match u128::from(positives) * u128::from(negatives) {
+        0 => Value::Undefined(Reason::OneClass),
+        pairs => Value::Defined(twice_pairs as f64 / (2 * pairs) as f64),
+    }
 }
 
 /// Average precision, step-wise: sum over distinct scores, descending, of (R_j − R_{j−1})·P_j.

@@ -4,7 +4,7 @@
 //! No trigger that sees only the past can be expected to beat a replicate of the same boundary, so the replicate's
 //! discrimination is the scale on which a trigger's is read.
 
-pub use crate::against_replicate::{AgainstReplicate, Reading, against_replicate};
+pub use crate::against_replicate::{AgainstReplicate, Reading, ReplicateRanking};
 
 use crate::bootstrap::{Clusters, Draws, percentile};
 use crate::cell::{Cell, Replicate, Statistic};

@@ -10,7 +10,7 @@ use foldline_frontiers::frontier::Retain;
 use foldline_frontiers::ranking::{average_scores, pearson, spearman};
 use foldline_frontiers::splits::{GivenSplit, SplitHalves};
 use foldline_frontiers::yardstick::{
-    OverSplits, Reading, SplitStatistics, against_replicate, sign_agreement, split_statistics, yardstick,
+    OverSplits, Reading, ReplicateRanking, SplitStatistics, sign_agreement, split_statistics, yardstick,
 };
 use foldline_frontiers::{Estimate, Reason, Streams, Unit, Value};
 use serde_json::Value as Json;
@@ -165,7 +165,7 @@ fn same_label_differences() {
             "stump" | "depth2" | "logistic-gd" => oracle.task_scores(&format!("{name}/original")),
             cell => average_scores(&oracle.stem_scores(cell)).unwrap(),
         };
-        let found = against_replicate(&splits, &scores, &outcome.y, &resamples).unwrap();
+        let found = ReplicateRanking::new(&splits, &resamples).unwrap().against(&scores, &outcome.y).unwrap();
         let tolerance = expected["tol_difference"].as_f64().unwrap();
         let number = |key: &str| expected[key].as_f64().unwrap();
         let same: &Estimate = &found.same_label_difference;

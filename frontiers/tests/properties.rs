@@ -9,7 +9,7 @@ use foldline_frontiers::frontier::{Retain, Threshold, frontier, operating_point,
 use foldline_frontiers::nested::nested_bootstrap;
 use foldline_frontiers::ranking::{auroc, average_precision, spearman};
 use foldline_frontiers::splits::SplitHalves;
-use foldline_frontiers::yardstick::{against_replicate, yardstick};
+use foldline_frontiers::yardstick::{ReplicateRanking, yardstick};
 use foldline_frontiers::{Clusters, Folds, Streams, Unit};
 use proptest::prelude::*;
 
@@ -146,7 +146,9 @@ proptest! {
         let cell = Cell::new(&scores, &y, &mass, &d, &clusters, Retain::PAPER).unwrap();
         let held = cell.operating_point().point.threshold;
         let draws = Draws::new(&Streams::new(seed), Unit::Task, clusters.len(), 5);
+        let aurocs = cell.aurocs(&draws);
         for (draw, replicate) in cell.replicates(&draws).iter().enumerate() {
+            prop_assert_eq!(replicate.get(Statistic::Auroc), aurocs[draw]);
             let times = draws.multiplicity(draw);
             prop_assert_eq!(times.iter().sum::<u32>() as usize, clusters.len());
             let (scores, y, mass, d, _) = columns(&repeated(&rows, &clusters, times));
@@ -154,6 +156,7 @@ proptest! {
             let signed = signed_value(&scores, &d, held).unwrap();
             for (statistic, expected) in [
                 (Statistic::Auroc, auroc(&scores, &y).unwrap().defined()),
+                (Statistic::Ap, average_precision(&scores, &y).unwrap().defined()),
                 (Statistic::Retained, Some(chosen.retained)),
                 (Statistic::Avoided, chosen.avoided.defined()),
                 (Statistic::Mass, chosen.mass.defined()),
@@ -325,7 +328,7 @@ fn results_do_not_depend_on_the_thread_count() {
         let nested = nested_bootstrap(&[&cell], &burdens, Target::PRIMARY, &clusters, &streams, 100).unwrap();
         let splits = SplitHalves::random(&burdens, Target::PRIMARY, &streams, 40).unwrap();
         let yardstick = yardstick(&splits, &[true; 40], Retain::PAPER, &[(&draws, &clusters)]).unwrap();
-        let against = against_replicate(&splits, &scores, &y, &[(&draws, &clusters)]).unwrap();
+        let against = ReplicateRanking::new(&splits, &[(&draws, &clusters)]).unwrap().against(&scores, &y).unwrap();
         (cell.replicates(&draws), nested.replicates, nested.positive_rate, yardstick, against)
     };
     let with_threads =

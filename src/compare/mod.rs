@@ -11,7 +11,7 @@ use boundaries::{Boundaries, Trigger};
 use foldline_frontiers::bootstrap::Draws;
 use foldline_frontiers::cell::{Cell, Replicate, Statistic, difference, interval};
 use foldline_frontiers::splits::SplitHalves;
-use foldline_frontiers::yardstick::{AgainstReplicate, Reading, Yardstick, against_replicate, yardstick};
+use foldline_frontiers::yardstick::{AgainstReplicate, Reading, ReplicateRanking, Yardstick, yardstick};
 use foldline_frontiers::{Clusters, Estimate, EstimatorError, FrontierPoint, Retain, Streams, Threshold, Unit, Value};
 use matched::{Matched, MatchedValues};
 use serde::{Deserialize, Serialize};
@@ -304,12 +304,12 @@ fn against_the_replicate(
     let all = vec![true; boundaries.d.len()];
     let statistics = yardstick(&splits, &all, boundaries.retain, &resamples).map_err(words)?;
     let replicate = statistics.auroc.mean.interval(Unit::Task).copied();
+    let ranking = ReplicateRanking::new(&splits, &resamples).map_err(words)?;
     let triggers = triggers
         .iter()
         .zip(judged)
         .map(|(trigger, judged)| {
-            let comparison =
-                against_replicate(&splits, &trigger.scores, &boundaries.labels, &resamples).map_err(words)?;
+            let comparison = ranking.against(&trigger.scores, &boundaries.labels).map_err(words)?;
             let own = judged.result.auroc.interval(Unit::Task);
             let reading = match (&replicate, own) {
                 (Some(replicate), Some(own)) => Reading::of(replicate, own),

@@ -150,8 +150,7 @@ impl Judges<'_> {
             self.retain,
         )
         .map_err(refused)?;
-        let replicates = cell.replicates(self.task);
-        Ok(Estimate::new(cell.point().get(Statistic::Auroc)).with(interval(&replicates, Statistic::Auroc, self.task)))
+        Ok(Estimate::new(cell.point().get(Statistic::Auroc)).with(self.task.interval(cell.aurocs(self.task))))
     }
 }
 

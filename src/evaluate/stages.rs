@@ -18,7 +18,7 @@ use foldline_frontiers::icc::{GroupedValues, icc_by_cluster, icc_of_rollouts};
 use foldline_frontiers::importance::{ColumnGroup, permutation_importance};
 use foldline_frontiers::ranking::{RankCorrelation, auroc, auroc_per_repetition, average_scores};
 use foldline_frontiers::splits::SplitHalves;
-use foldline_frontiers::yardstick::{Reading, against_replicate, yardstick};
+use foldline_frontiers::yardstick::{Reading, ReplicateRanking, yardstick};
 use foldline_frontiers::{Estimate, Streams, Unit, Value};
 use foldline_models::Learner;
 
@@ -250,13 +250,14 @@ impl Stages<'_, '_> {
                 continue;
             }
             let replicate = rows.first().and_then(|row| row.statistics.auroc.mean.interval(Unit::Task).copied());
+            let ranking = ReplicateRanking::new(&roles[0].1, &resamples).map_err(refused)?;
             for (name, scores) in averaged {
                 bar.tick();
                 let trigger = cells
                     .iter()
                     .find(|cell| cell.name == *name)
                     .and_then(|cell| cell.auroc_averaged.interval(Unit::Task));
-                let compared = against_replicate(&roles[0].1, scores, &self.outcome.labels, &resamples);
+                let compared = ranking.against(scores, &self.outcome.labels);
                 let reading = match (replicate, trigger) {
                     (Some(replicate), Some(trigger)) => Reading::of(&replicate, trigger),
                     _ => Reading::Unknown,

@@ -86,7 +86,7 @@ const TABLE_2: [(&str, &str, &str); 7] = [
 ];
 
 fn find<'a>(results: &'a Results, group: &str, name: &str) -> Option<&'a CellResult> {
-    results.cells.iter().find(|cell| cell.group == group && cell.name == name)
+    results.cells.iter().find(|cell| cell.is(group, name))
 }
 
 fn of_group<'a>(results: &'a Results, group: &'a str) -> impl Iterator<Item = &'a CellResult> {

@@ -24,8 +24,7 @@ impl Reading {
     /// any, the first trigger that is no baseline rule. Shown: the best cells, the first three of the frozen ones, and
     /// others in order up to six.
     pub fn of(results: &Results) -> Reading {
-        let find =
-            |name: &str, group: &str| results.cells.iter().position(|cell| cell.name == name && cell.group == group);
+        let find = |name: &str, group: &str| results.cells.iter().position(|cell| cell.is(group, name));
         let mut best: Vec<(usize, f64)> = Vec::new();
         let (mut chosen_from, mut named_by_user) = (0, false);
         for entry in &results.best {
