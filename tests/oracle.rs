@@ -5,7 +5,7 @@
 #![cfg(feature = "study")]
 
 use foldline::evaluate::protocol::Protocol;
-use foldline::evaluate::{Plan, evaluate};
+use foldline::evaluate::{FoldFile, Plan, evaluate};
 use foldline::progress::Progress;
 use foldline::results::{CellResult, Results};
 use foldline_features::Profile;
@@ -138,12 +138,15 @@ fn run(seed: u64) -> Option<(Results, Json)> {
     profile.add_methods(&std::fs::read_to_string(data("functions.csv")?).unwrap()).unwrap();
     let reader = Reader::open(data("cohort-1.jsonl.gz")?.as_ref(), Options::new(profile)).unwrap();
     let corpus = read_corpus(reader).unwrap();
-    let folds = |file: &str| (file.to_owned(), std::fs::read_to_string(data(file).unwrap()).unwrap());
+    let folds = |name: &str| {
+        let text = std::fs::read_to_string(data(name).unwrap()).unwrap();
+        FoldFile { name: name.to_owned(), text, for_all: false }
+    };
     let plan = Plan {
         protocol: Protocol::builtin("paper").unwrap(),
         seed,
         draws: None,
-        fold_files: BTreeMap::from([("task", folds("folds-task.csv")), ("stem", folds("folds-stem.csv"))]),
+        fold_files: vec![folds("folds-task.csv"), folds("folds-stem.csv")],
         foreign: Vec::new(),
         sensitivity_cells: vec!["boosted/H".parse().unwrap(), "boosted/R1".parse().unwrap()],
         stages: BTreeSet::new(),

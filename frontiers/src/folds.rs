@@ -56,6 +56,12 @@ pub enum FoldError {
         /// What is wrong and what was expected.
         problem: String,
     },
+    /// A file of several plans without the one that is wanted.
+    #[error("holds the plans {held}: keep the lines of the one to use")]
+    OtherPlans {
+        /// The plans it holds.
+        held: String,
+    },
     /// A boundary of the corpus that the fold file leaves out.
     #[error(
         "boundary {boundary_id:?} has no fold in repetition {repetition} ({missing} missing in all): every boundary of the \
@@ -217,7 +223,7 @@ impl Folds {
     /// As [`Folds::from_csv`], for a file that may hold several plans: of those only the lines of `plan` are read.
     ///
     /// # Errors
-    /// As [`Folds::from_csv`], and `Line` where several plans are there and `plan` is not.
+    /// As [`Folds::from_csv`], and `OtherPlans` where several plans are there and `plan` is not.
     pub fn of_plan<S: AsRef<str>>(text: &str, boundary_ids: &[S], plan: &str) -> Result<Folds, FoldError> {
         let row_of: BTreeMap<&str, usize> = boundary_ids.iter().map(AsRef::as_ref).zip(0..).collect();
         let n = boundary_ids.len();
@@ -317,7 +323,7 @@ fn records(text: &str, plan: &str) -> Result<Vec<(usize, [String; 3])>, FoldErro
     if plans.len() > 1 {
         if !plans.contains(plan) {
             let held = plans.into_iter().collect::<Vec<_>>().join(", ");
-            return Err(problem(1, format!("holds the plans {held}: keep the lines of the one to use")));
+            return Err(FoldError::OtherPlans { held });
         }
         lines.retain(|(of, ..)| of.as_deref() == Some(plan));
     }

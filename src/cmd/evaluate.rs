@@ -4,14 +4,13 @@ use super::{Failure, Global, print, say};
 use crate::clock::Stopwatch;
 use crate::evaluate::protocol::{CellName, FoldPlan, Protocol};
 use crate::evaluate::run_folder::{Manifest, RunFolder, ScoreFormat};
-use crate::evaluate::{Evaluation, Plan, Stage, evaluate};
+use crate::evaluate::{Evaluation, FoldFile, Plan, Stage, evaluate};
 use crate::foreign::{foreign_scores, strangers};
 use crate::input::{CorpusArgs, read_text};
 use crate::progress::Progress;
 use clap::Args as ClapArgs;
 use foldline_features::Target;
 use foldline_frontiers::{Retain, Unit};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Score triggers out of fold and judge them: AUROC, frontier, operating point, advantage over a random rule, signed
@@ -34,9 +33,10 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "CELL,...")]
     cells: Vec<CellName>,
     /// Folds for --cells: task, stem (20 repetitions), stem:REPETITIONS, stem:5x4 (5 folds, 4 repetitions), or a CSV
-    /// (boundary_id,repetition,fold) that keeps stems whole
-    #[arg(long, requires = "cells", value_name = "PLAN|FILE.csv")]
-    folds: Option<String>,
+    /// (boundary_id,repetition,fold) that keeps tasks or stems whole; with a protocol such CSVs only, each in the place of
+    /// the protocol's folds of its unit
+    #[arg(long, value_name = "PLAN|FILE.csv")]
+    folds: Vec<String>,
     /// Target: dU@3, dE@1, ..., or of one arm pre.U@3, post.E@1, ... [default: the protocol's, dU@3]
     #[arg(long, value_name = "TARGET")]
     target: Option<Target>,
@@ -46,12 +46,6 @@ pub struct Args {
     /// Bootstrap draws of every interval, in place of the protocol's numbers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: Option<u32>,
-    /// Task-held-out folds from a CSV (boundary_id,repetition,fold)
-    #[arg(long, value_name = "FILE")]
-    task_folds: Option<PathBuf>,
-    /// Stem-grouped folds from a CSV (boundary_id,repetition,fold)
-    #[arg(long, value_name = "FILE")]
-    stem_folds: Option<PathBuf>,
     /// Cell to refit in the sensitivity analyses in place of its group's best; may be given several times
     #[arg(long, value_name = "CELL")]
     sensitivity_cell: Vec<CellName>,
@@ -115,29 +109,32 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
 
 fn plan(args: &Args, global: &Global) -> Result<Plan, Failure> {
     let mut protocol = if args.cells.is_empty() {
+        if let Some(plan) = args.folds.iter().find(|plan| !plan.ends_with(".csv")) {
+            return Err(Failure::Usage(format!(
+                "--folds {plan}: a protocol sets its folds; name cells with --cells, or give a CSV of folds"
+            )));
+        }
         named_protocol(&args.protocol)?
     } else {
-        let folds = match &args.folds {
-            Some(plan) if !plan.ends_with(".csv") => plan.parse().map_err(Failure::Usage)?,
-            _ => FoldPlan::Stem { k: 5, repetitions: 20 },
+        let folds = match args.folds.as_slice() {
+            [plan] if !plan.ends_with(".csv") => plan.parse().map_err(Failure::Usage)?,
+            [] | [_] => FoldPlan::Stem { k: 5, repetitions: 20 },
+            _ => return Err(Failure::Usage("--folds: the cells of --cells share one plan".to_owned())),
         };
         Protocol::of_cells(args.cells.clone(), folds)
             .map_err(|problem| Failure::Usage(format!("--cells: {problem}")))?
     };
     protocol.target = args.target.unwrap_or(protocol.target);
     protocol.retain = args.retain.unwrap_or(protocol.retain);
-    let mut fold_files = BTreeMap::new();
-    let given = args.folds.as_deref().filter(|plan| plan.ends_with(".csv")).map(PathBuf::from);
-    for (unit, file) in [("stem", &given), ("task", &args.task_folds), ("stem", &args.stem_folds)] {
-        if let Some(file) = file {
-            fold_files.insert(unit, (file.display().to_string(), read_text(file)?));
-        }
-    }
+    let fold_files = args.folds.iter().filter(|plan| plan.ends_with(".csv"));
+    let fold_files = fold_files.map(|file| {
+        Ok(FoldFile { name: file.clone(), text: read_text(Path::new(file))?, for_all: !args.cells.is_empty() })
+    });
     Ok(Plan {
         protocol,
         seed: global.seed,
         draws: args.draws,
-        fold_files,
+        fold_files: fold_files.collect::<Result<_, Failure>>()?,
         foreign: args.foreign.iter().map(|given| foreign_scores(given)).collect::<Result<_, _>>()?,
         sensitivity_cells: args.sensitivity_cell.clone(),
         stages: args.stages.iter().copied().collect(),

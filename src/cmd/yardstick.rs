@@ -12,7 +12,7 @@ use clap::Args as ClapArgs;
 use foldline_features::Target;
 use foldline_frontiers::ranking::average_scores;
 use foldline_frontiers::{Estimate, Retain, Unit};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// How well one half of a boundary's rollouts predicts the other: the ceiling a trigger is measured against
@@ -59,7 +59,7 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
         protocol,
         seed: global.seed,
         draws: Some(args.draws),
-        fold_files: BTreeMap::new(),
+        fold_files: Vec::new(),
         foreign: recorded(&args.run)?,
         sensitivity_cells: Vec::new(),
         stages: BTreeSet::from([Stage::Yardstick]),

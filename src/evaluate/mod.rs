@@ -22,6 +22,7 @@ use cohort::{Cohort, Outcome};
 use foldline_features::corpus::Corpus;
 use foldline_frontiers::bootstrap::Draws;
 use foldline_frontiers::cell::{Cell, Statistic, interval};
+use foldline_frontiers::folds::FoldError;
 use foldline_frontiers::nested::nested_bootstrap;
 use foldline_frontiers::ranking::average_scores;
 use foldline_frontiers::{Folds, Retain, Streams, Unit, Value};
@@ -58,14 +59,24 @@ pub struct Plan {
     pub seed: u64,
     /// Draws of every bootstrap, in place of the protocol's numbers.
     pub draws: Option<u32>,
-    /// Folds from files, by the unit they hold together (`task` or `stem`), as CSV text with the file's name.
-    pub fold_files: BTreeMap<&'static str, (String, String)>,
+    /// Folds from files, in the place of the protocol's plans of their unit.
+    pub fold_files: Vec<FoldFile>,
     /// Foreign scores by name: one per boundary of the cohort.
     pub foreign: Vec<ForeignScores>,
     /// Cells to refit in place of the best ones.
     pub sensitivity_cells: Vec<CellName>,
     /// Stages to run; all when empty.
     pub stages: BTreeSet<Stage>,
+}
+
+/// Folds in a file.
+pub struct FoldFile {
+    /// How messages name it.
+    pub name: String,
+    /// Its CSV text.
+    pub text: String,
+    /// Whether it replaces the plan of every group that has folds, whatever their unit.
+    pub for_all: bool,
 }
 
 /// What an evaluation leaves: results, and what it recorded beside them.
@@ -104,12 +115,12 @@ pub fn evaluate(
     folder: Option<&RunFolder>,
     progress: &Progress,
 ) -> Result<Evaluation, Failure> {
-    let protocol = effective(plan);
+    let mut protocol = effective(plan);
     let cohort = Cohort::new(corpus, protocol.target)?;
     let outcome = cohort.outcome(protocol.target)?;
     let streams = Streams::new(plan.seed);
     let mut workshop = Workshop::new(&cohort, &corpus.profile, streams);
-    give_folds(&mut workshop, plan, &protocol, &cohort)?;
+    give_folds(&mut workshop, plan, &mut protocol, &cohort)?;
     let key = Key::new(corpus, plan, &protocol);
     let mut absent = Vec::new();
 
@@ -213,7 +224,7 @@ impl Key {
         add(&serde_json::to_string(&corpus.profile).unwrap_or_default());
         add(&protocol.target.to_string());
         add(&plan.seed.to_string());
-        plan.fold_files.values().for_each(|(_, text)| add(text));
+        plan.fold_files.iter().for_each(|file| add(&file.text));
         Key(hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
     }
 }
@@ -237,32 +248,54 @@ impl Recorder<'_> {
     }
 }
 
-/// Puts fold files in the place of every plan of their unit, once their groups are seen to be whole.
+/// Puts folds from files in the place of the plans of their unit: stems, or else tasks, whichever the file keeps whole.
 fn give_folds(
     workshop: &mut Workshop<'_>,
     plan: &Plan,
-    protocol: &Protocol,
+    protocol: &mut Protocol,
     cohort: &Cohort<'_>,
 ) -> Result<(), Failure> {
-    let mut plans: Vec<FoldPlan> = protocol.groups.iter().map(|group| group.folds).collect();
-    plans.extend(protocol.sensitivity.iter().map(|sensitivity| sensitivity.task_folds));
-    for (unit, (file, text)) in &plan.fold_files {
-        let groups: Vec<&str> = cohort
-            .boundaries
-            .iter()
-            .map(|boundary| if *unit == "stem" { boundary.stem.as_str() } else { boundary.task_id.as_str() })
-            .collect();
-        for fold_plan in plans.iter().filter(|fold_plan| fold_plan.unit() == *unit) {
-            let folds = Folds::of_plan(text, &cohort.ids(), &fold_plan.to_string())
-                .map_err(|error| Failure::Data(format!("{file}: {error}")))?;
-            let split = folds.groups_on_both_sides(&groups);
-            if split > 0 {
-                return Err(Failure::Data(format!(
-                    "{file}: {split} times a {unit} stands in more than one fold of a repetition, so that a model \
-                     would be judged on a {unit} it was fitted on; keep every {unit} in one fold"
-                )));
+    let ids = cohort.ids();
+    let stems: Vec<&str> = cohort.boundaries.iter().map(|boundary| boundary.stem.as_str()).collect();
+    let tasks: Vec<&str> = cohort.boundaries.iter().map(|boundary| boundary.task_id.as_str()).collect();
+    for file in &plan.fold_files {
+        let refused = |problem: &dyn std::fmt::Display| Failure::Data(format!("{}: {problem}", file.name));
+        let unit_of = |folds: &Folds| match (folds.groups_on_both_sides(&stems), folds.groups_on_both_sides(&tasks)) {
+            (0, _) => Ok("stem"),
+            (_, 0) => Ok("task"),
+            (_, times) => Err(refused(&format!(
+                "{times} times a task stands in more than one fold of a repetition, so that a model would be judged on a \
+                 task it was fitted on; keep every task, or every stem, in one fold"
+            ))),
+        };
+        if file.for_all {
+            let folds = Folds::from_csv(&file.text, &ids).map_err(|error| refused(&error))?;
+            let (k, repetitions) = (folds.k(), folds.repetitions());
+            let fold_plan = match unit_of(&folds)? {
+                "stem" => FoldPlan::Stem { k, repetitions },
+                _ => FoldPlan::Task { k, repetitions },
+            };
+            let fitted = protocol.groups.iter_mut().filter(|group| group.folds != FoldPlan::None);
+            fitted.for_each(|group| group.folds = fold_plan);
+            workshop.give_folds(fold_plan, folds);
+            continue;
+        }
+        let plans = protocol.groups.iter().map(|group| group.folds);
+        let plans = plans.chain(protocol.sensitivity.iter().map(|sensitivity| sensitivity.task_folds));
+        let mut used = false;
+        for fold_plan in plans.filter(|plan| *plan != FoldPlan::None).collect::<BTreeSet<_>>() {
+            let folds = match Folds::of_plan(&file.text, &ids, &fold_plan.to_string()) {
+                // a plan that a file of several plans lacks keeps its own folds
+                Err(FoldError::OtherPlans { .. }) => continue,
+                folds => folds.map_err(|error| refused(&error))?,
+            };
+            if unit_of(&folds)? == fold_plan.unit() {
+                workshop.give_folds(fold_plan, folds);
+                used = true;
             }
-            workshop.give_folds(*fold_plan, folds);
+        }
+        if !used {
+            return Err(refused(&"no group of the protocol has folds of its unit"));
         }
     }
     Ok(())
