@@ -3,6 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes a file through a temporary neighbour and a rename, so that a reader or a crash never sees half of it.
 ///
 /// # Errors
@@ -11,12 +15,29 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     stream_whole(path, |out| out.write_all(bytes))
 }
 
+/// Whether a file can be written at `path`, before the work that it is to hold.
+///
+/// # Errors
+/// When it is a folder, or would stand in one that is not there.
+pub fn check_target(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder; name a file in it"));
+    }
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        let problem = format!("there is no folder {}; make it first", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, problem));
+    }
+    Ok(())
+}
+
 /// As [`write_whole`], with the content streamed by `fill`.
 ///
 /// # Errors
 /// What `fill` or the file system says; the target is then as it was.
 pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    check_target(path)?;
+    let folder = folder_of(path);
     let file = tempfile::Builder::new().prefix(".foldline-").tempfile_in(folder)?;
     let mut out = io::BufWriter::new(file);
     fill(&mut out)?;

@@ -3,7 +3,9 @@
 use crate::cmd::{Failure, say};
 use clap::Args;
 use foldline_features::corpus::{Corpus, Options, Reader, read_corpus};
-use foldline_features::{Arm, Profile};
+use foldline_features::{Arm, Boundary, Profile};
+#[cfg(feature = "tables")]
+use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -128,10 +130,14 @@ impl CorpusArgs {
 pub fn open(path: &Path, options: Options) -> Result<Reader, Failure> {
     #[cfg(feature = "tables")]
     if is_parquet(path) {
-        let lines = foldline_tables::parquet_to_ndjson(path)
-            .map_err(|problem| Failure::Data(format!("{}: {problem}", path.display())))?;
-        return Reader::new(&path.display().to_string(), std::io::Cursor::new(lines), options)
-            .map_err(|error| Failure::Data(error.to_string()));
+        let name = path.display().to_string();
+        let rows =
+            foldline_tables::parquet_to_ndjson(path).map_err(|problem| Failure::Data(format!("{name}: {problem}")))?;
+        let mut stored = Sha256::new();
+        std::fs::File::open(path)
+            .and_then(|mut file| std::io::copy(&mut file, &mut stored))
+            .map_err(|error| Failure::Data(format!("{name}: cannot be read: {error}")))?;
+        return Ok(Reader::of_table(&name, rows.lines, rows.unknown, stored, options));
     }
     Reader::open(path, options).map_err(|error| Failure::Data(error.to_string()))
 }
@@ -158,6 +164,22 @@ pub fn notes(corpus: &Corpus) -> Vec<String> {
              (--strict refuses them)",
             corpus.notes.contradictions, corpus.notes.contradicting_boundaries
         ));
+    }
+    let lacks = |arm: Arm, boundary: &&Boundary| boundary.rollouts.iter().all(|rollout| rollout.arm != arm);
+    if corpus.has_arm(Arm::Pre) && corpus.has_arm(Arm::Post) {
+        let one_armed = |boundary: &&Boundary| lacks(Arm::Pre, boundary) || lacks(Arm::Post, boundary);
+        let mut unpaired = corpus.boundaries.iter().filter(one_armed);
+        if let Some(first) = unpaired.next() {
+            let missing: Vec<&str> =
+                [Arm::Pre, Arm::Post].into_iter().filter(|&arm| lacks(arm, &first)).map(Arm::name).collect();
+            notes.push(format!(
+                "{} of {} boundaries lack the rollouts of an arm and are left out of every paired target; first {} (no {})",
+                1 + unpaired.count(),
+                corpus.boundaries.len(),
+                first.boundary_id,
+                missing.join(" and no ")
+            ));
+        }
     }
     for (arm, other) in [(Arm::Pre, Arm::Post), (Arm::Post, Arm::Pre)] {
         if corpus.has_arm(arm) && !corpus.has_arm(other) {

@@ -1,6 +1,6 @@
 //! What a decision log tells: frequency, blocks in a row, reasons.
 
-use foldline_models::policy::{Decision, LogLine, Mode};
+use foldline_models::policy::{Decision, LogLine, Mode, shown};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -150,13 +150,13 @@ impl Replay {
             line(&format!("median fill at {word}"), median);
         }
         for (sha, count) in &self.policies {
-            line(&format!("policy {}", sha.get(..12).unwrap_or(sha)), count.to_string());
+            line(&format!("policy {}", shown(sha.get(..12).unwrap_or(sha))), count.to_string());
         }
         if self.unreadable > 0 {
             line("unreadable lines", self.unreadable.to_string());
         }
         for (warning, count) in &self.warnings {
-            let _ = writeln!(text, "warning, {count} times: {warning}");
+            let _ = writeln!(text, "warning, {count} times: {}", shown(warning));
         }
         text
     }

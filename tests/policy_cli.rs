@@ -5,7 +5,7 @@
 mod policy_stump;
 mod policy_support;
 
-use policy_stump::stump_in;
+use policy_stump::{stump_in, stump_named};
 use policy_support::{lines, run};
 use serde_json::json;
 
@@ -109,7 +109,7 @@ fn an_unusable_policy_allows_everything_and_says_so() {
             assert!(answer["warnings"][0].is_string() && answer["policy_sha"].is_null());
         }
         assert_eq!(answers[0]["boundary_id"], "x");
-        assert!(!output.stderr.is_empty());
+        assert_eq!(String::from_utf8_lossy(&output.stderr).matches(path).count(), 1, "{name}: said once");
         for verb in [["policy", "verify"], ["policy", "show"]] {
             assert_eq!(run(&[verb[0], verb[1], path], b"").status.code(), Some(65), "{name}");
         }
@@ -132,6 +132,20 @@ fn show_says_what_it_does_in_tokens() {
     assert_eq!(shown["effective"]["ceiling_tokens"], 180_000);
     let verified = run(&["policy", "verify", policy], b"");
     assert!(verified.status.success() && verified.stdout.starts_with(b"ok"));
+    let no_window = run(&["policy", "show", policy, "--window", "0"], b"");
+    assert_eq!(no_window.status.code(), Some(2));
+}
+
+#[test]
+fn a_name_cannot_speak_to_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policy.json");
+    let name = "\u{1b}[2Jgood\nsha256 0000\u{9b}";
+    std::fs::write(&path, stump_named(name).to_json()).unwrap();
+    let output = run(&["policy", "show", path.to_str().unwrap()], b"");
+    let words = String::from_utf8(output.stdout).unwrap();
+    assert!(words.starts_with("\\u{1b}[2Jgood\\nsha256 0000\\u{9b} ("), "{words}");
+    assert!(!words.contains(|character: char| character.is_control() && character != '\n'));
 }
 
 #[test]
@@ -158,7 +172,7 @@ fn replay_counts_runs_and_questions() {
     ];
     let mut text: Vec<String> =
         asked.iter().map(|(session, boundary, decision)| line(session, boundary, decision)).collect();
-    text.push("{\"half".to_owned());
+    text.extend(["{\"half".to_owned(), "{".to_owned(), "}".to_owned()]);
     std::fs::write(&log, text.join("\n")).unwrap();
     let output = run(&["replay", log.to_str().unwrap(), "--json"], b"");
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -168,7 +182,10 @@ fn replay_counts_runs_and_questions() {
     assert_eq!(summary["asked_again"], 2);
     assert_eq!(summary["boundaries_with_two_answers"], 1);
     assert_eq!(summary["block_runs"], json!([{"length": 1, "count": 1}, {"length": 2, "count": 1}]));
-    assert_eq!(summary["unreadable_lines"], 1);
+    assert_eq!(summary["unreadable_lines"], 3);
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(notes.lines().count(), 1, "{notes}");
+    assert!(notes.contains("3 lines left out, first line 9: ") && notes.contains("foldline.log/1"), "{notes}");
     assert_eq!(summary["median_fill"], json!({"allow": 0.5, "block": 0.5}));
     assert_eq!(run(&["replay", "/nonexistent"], b"").status.code(), Some(65));
 }

@@ -233,16 +233,36 @@ fn pi_in_one_process_and_in_many() {
         (&answer["decision"], &answer["cancel"], &answer["mode"]),
         (&json!("block"), &json!(false), &json!("shadow"))
     );
-    let mut blocks = 0;
-    for steps in 10..20 {
-        let output = run(&enforced, pi_request(steps, 5000, json!("threshold")).to_string().as_bytes());
-        if lines(&output.stdout)[0]["cancel"] == true {
-            blocks += 1;
-        } else {
-            break;
-        }
+    let cancels = |steps: usize, compactions: usize| {
+        let mut request = pi_request(steps, 5000, json!("threshold"));
+        let entries = request["branchEntries"].as_array_mut().unwrap();
+        (0..compactions).for_each(|index| entries.insert(1, json!({"type": "compaction", "id": format!("k{index}")})));
+        let output = run(&enforced, request.to_string().as_bytes());
+        lines(&output.stdout)[0]["cancel"] == true
+    };
+    let answers: Vec<bool> = (10..16).map(|steps| cancels(steps, 1)).collect();
+    assert_eq!(answers, [true, true, true, false, false, false], "the cap holds until the next compaction");
+    assert!(cancels(16, 2), "counted anew after it");
+}
+
+#[test]
+fn pi_without_a_session_shares_no_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = stump_in(folder.path());
+    let state = folder.path().join("state");
+    let enforced = ["hook", "pi", policy.to_str().unwrap(), "--enforce", "--state-dir", state.to_str().unwrap()];
+    let mut request = pi_request(6, 5000, json!("threshold"));
+    request["session_id"] = Value::Null;
+    let output = run(&enforced, request.to_string().as_bytes());
+    assert_eq!(lines(&output.stdout)[0]["cancel"], true, "the branch's first entry names the session");
+    for entry in request["branchEntries"].as_array_mut().unwrap() {
+        entry.as_object_mut().unwrap().remove("id");
     }
-    assert_eq!(blocks, 3, "three blocks in a row, counted across processes");
+    let output = run(&enforced, request.to_string().as_bytes());
+    let answer = &lines(&output.stdout)[0];
+    assert_eq!((&answer["cancel"], &answer["decision"]), (&json!(false), &json!("allow")));
+    assert!(answer["warnings"].to_string().contains("names no session"), "{answer}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("names no session"));
 }
 
 #[test]
@@ -262,6 +282,10 @@ fn the_doctor_refuses_what_cannot_work() {
     let table = run(&["hook", "doctor", "--json"], b"");
     let table: Value = serde_json::from_slice(&table.stdout).unwrap();
     assert!(table.as_array().unwrap().len() >= 9);
+    for harness in table.as_array().unwrap().iter().map(|entry| &entry["harness"]) {
+        let measured = harness["facts"].as_array().unwrap().contains(&json!("tool_in_flight"));
+        assert_eq!(measured, harness["name"] == "langchain", "{harness}");
+    }
     assert_eq!(run(&["hook", "doctor", "--harness", "nobody"], b"").status.code(), Some(2));
 
     // a policy on the task's difficulty, which no harness knows, and one that reads AppWorld code

@@ -245,26 +245,45 @@ impl Profile {
     }
 }
 
+fn effect_of(method: &str) -> Option<Effect> {
+    match method {
+        "GET" | "get" | "HEAD" | "read" => Some(Effect::Read),
+        "POST" | "PUT" | "PATCH" | "DELETE" | "post" | "put" | "patch" | "delete" | "write" => Some(Effect::Write),
+        _ => None,
+    }
+}
+
 /// `function,method` lines: effect and line number by function.
 fn parse_methods(csv: &str) -> Result<BTreeMap<String, (Effect, usize)>, String> {
     let mut effects: BTreeMap<String, (Effect, usize)> = BTreeMap::new();
     for (index, line) in csv.lines().enumerate() {
         let line_number = index + 1;
-        let mut cells = line.trim_start_matches('\u{feff}').split(',').map(str::trim);
-        let (function, method) = (cells.next().unwrap_or(""), cells.next());
-        if function.is_empty() || (index == 0 && function == "function") {
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() {
             continue;
         }
-        let effect = match method {
-            Some("GET" | "get" | "HEAD" | "read") => Effect::Read,
-            Some("POST" | "PUT" | "PATCH" | "DELETE" | "post" | "put" | "patch" | "delete" | "write") => Effect::Write,
-            other => {
-                return Err(format!(
-                    "line {line_number}: the method of {function} is {:?}; expected GET, POST, PUT, PATCH or DELETE \
-                     in a `function,method` table",
-                    other.unwrap_or("missing")
+        let mut cells = line.split(',').map(str::trim);
+        let (function, method) = (cells.next().unwrap_or(""), cells.next());
+        if index == 0 && (function, method) == ("function", Some("method")) {
+            continue;
+        }
+        let wrong = |problem: String| {
+            let expected = "expected the columns `function,method`, with GET, POST, PUT, PATCH or DELETE as method";
+            Err(format!("line {line_number}: {problem}; {expected}"))
+        };
+        let effect = match method.map(|method| (effect_of(method), method)) {
+            _ if index == 0 && line.split(',').any(|cell| cell.trim() == "function") => {
+                return wrong(format!("the header is {line:?}"));
+            }
+            _ if function.is_empty() => return wrong("it names no function".to_owned()),
+            None => return wrong(format!("{function} has no method")),
+            Some((Some(effect), _)) => effect,
+            Some((None, method)) if effect_of(function).is_some() => {
+                return wrong(format!(
+                    "{function} stands where the function should and {method} where the method should"
                 ));
             }
+            Some((None, method)) => return wrong(format!("the method of {function} is {method:?}")),
         };
         if let Some((other, before)) =
             effects.insert(function.to_owned(), (effect, line_number)).filter(|(e, _)| *e != effect)
@@ -301,6 +320,17 @@ mod tests {
         assert_eq!(profile.effect("phone.set_access_token"), Some(Effect::Write), "Table 4");
         assert_eq!(profile.effect("venmo.send_money"), None);
         assert!(profile.add_methods("venmo.show_x,GET").is_err_and(|error| error.contains("earlier map")));
-        assert!(profile.add_methods("venmo.show_x").is_err_and(|error| error.contains("line 1")));
+        for (map, expected) in [
+            ("venmo.show_x", "line 1: venmo.show_x has no method"),
+            ("function,method\nGET,venmo.show_x\n", "line 2: GET stands where the function should"),
+            ("method,function\nGET,venmo.show_x\n", "line 1: the header is \"method,function\""),
+            ("function,path,method\nvenmo.show_x,/x,GET\n", "line 1: the header is"),
+            ("function\nvenmo.show_x\n", "line 1: the header is"),
+            ("function,method\n\nvenmo.show_x,FETCH\n", "line 3: the method of venmo.show_x is \"FETCH\""),
+            ("function,method\n,GET\n", "line 2: it names no function"),
+        ] {
+            let error = profile.add_methods(map).expect_err(map);
+            assert!(error.starts_with(expected) && error.contains("`function,method`"), "{error}");
+        }
     }
 }

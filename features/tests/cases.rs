@@ -119,13 +119,18 @@ fn a_line_must_be_sound() {
         (json!({"format": "foldline.corpus/2"}), "foldline.corpus/2"),
         (json!({"boundary_id": ""}), "boundary_id"),
         (json!({"prefix_steps": -1}), "prefix_steps"),
-        (json!({"prefix_steps": 1.5}), "prefix_steps"),
+        (json!({"prefix_steps": 1.5}), "found 1.5"),
+        (json!({"prefix_steps": 1e300}), "prefix_steps"),
         (json!({"prefix_steps": null}), "prefix_steps"),
         (json!({"historical_exact": "a.f()"}), "historical_exact"),
         (json!({"rollouts": [{"arm": "both", "steps": []}]}), "rollouts[0].arm"),
         (
             json!({"rollouts": [{"arm": "pre", "steps": [{"exact": "a.f()", "function": "a.f"}]}]}),
             "rollouts[0].steps[0].blocked",
+        ),
+        (
+            json!({"rollouts": [{"arm": "pre", "sample": 2, "steps": []}, {"arm": "pre", "sample": 2, "steps": []}]}),
+            "boundary b, field rollouts[1].sample: arm pre has this sample already, at rollouts[0]",
         ),
         (json!({"prefix": [{"action": "apis.a.f()", "observation": ""}]}), "historical_exact"),
         (json!({"prefix": [], "prefix_steps": 2}), "prefix_steps"),
@@ -141,6 +146,41 @@ fn a_line_must_be_sound() {
     assert!(read(String::new()).expect_err("refused").contains("holds no boundary"));
     let deep = "[".repeat(100_000);
     assert!(read(deep).is_err());
+}
+
+#[test]
+fn numbers_arms_and_fields_that_are_fine() {
+    let base = json!({
+        "boundary_id": "b", "task_id": "t_1", "trajectory_id": "r", "compaction_index": 1.0, "prefix_steps": 3.0,
+        "difficulty": 2.0, "historical_exact": [], "historical_functions": [], "tail": [], "import": {"harness": "pi"},
+        "rollouts": [
+            {"arm": "pre", "sample": 0, "steps": [], "selected": false},
+            {"arm": "post", "sample": 0, "steps": [], "selected": true},
+            {"arm": "post", "steps": []}, {"arm": "post", "sample": 2, "steps": []}
+        ]
+    });
+    let corpus = read(base.to_string()).expect("reads");
+    let prefix = &corpus.boundaries[0].prefix;
+    assert_eq!((prefix.compaction_index, prefix.prefix_steps, prefix.difficulty), (1, 3, Some(2)));
+    assert!(corpus.notes.unknown_fields.is_empty(), "{:?}", corpus.notes.unknown_fields);
+    let mut every_field = base;
+    for field in foldline_features::corpus::FIELDS {
+        every_field.as_object_mut().expect("an object").entry(field).or_insert(Value::Null);
+    }
+    assert!(read(every_field.to_string()).expect("reads").notes.unknown_fields.is_empty());
+}
+
+#[test]
+fn a_task_has_one_stem() {
+    let line = |id: &str, stem: &str| {
+        json!({
+            "boundary_id": id, "task_id": "t_1", "stem": stem, "trajectory_id": "r", "compaction_index": 1,
+            "prefix_steps": 1, "historical_exact": [], "historical_functions": [], "tail": [], "rollouts": []
+        })
+    };
+    read(format!("{}\n{}\n", line("a", "t"), line("b", "t"))).expect("one stem");
+    let error = read(format!("{}\n{}\n", line("a", "t"), line("b", "u"))).expect_err("two stems");
+    assert!(error.starts_with("corpus.jsonl, line 2, boundary b, field stem: ") && error.contains("line 1"), "{error}");
 }
 
 #[test]

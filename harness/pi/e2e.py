@@ -234,20 +234,21 @@ def manual_run(pi, variables):
         return Seen(space, stub, Done(code, "".join(seen_lines), child.stderr.read())), answer
 
 
-def main():
+def main(what, *groups):
+    """Groups of checks on each version of pi that the command line names."""
     cache = os.path.abspath(sys.argv[1])
     wanted = {"old": [OLD], "new": [NEW]}.get(sys.argv[2] if len(sys.argv) > 2 else "", [OLD, NEW])
     status = 0
     try:
         clients = [Pi(version, cache) for version in wanted]
     except Skip as reason:
-        print(f"SKIP pi end to end: {reason}")
+        print(f"SKIP {what}: {reason}")
         return 0
     enter_loopback_namespace()
     for pi in clients:
         version = run([pi.node, "--version"]).stdout.strip()
-        checks = Checks(f"pi {pi.version} on node {version}")
-        for group in (check_policy, check_never_blocked, check_failures):
+        checks = Checks(f"{what}: {pi.version} on node {version}")
+        for group in groups:
             checks.group(group.__doc__.strip())
             group(checks, pi)
         status |= checks.finish()
@@ -255,4 +256,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("pi end to end", check_policy, check_never_blocked, check_failures))

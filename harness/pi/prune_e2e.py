@@ -9,8 +9,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from e2e import DONE, NEW, OLD, STEP, Pi, Seen, rounds
-from kit import Checks, Skip, enter_loopback_namespace, json_lines, run
+from e2e import DONE, STEP, Seen, main, rounds
+from kit import json_lines, run
 from stub_server import Stub
 
 SUMMARY = """## Progress
@@ -64,22 +64,5 @@ def check_prune(checks, pi):
                      and "stays as it is" in seen.stderr, seen.stderr.strip()[-200:])
 
 
-def main():
-    cache = os.path.abspath(sys.argv[1])
-    wanted = {"old": [OLD], "new": [NEW]}.get(sys.argv[2] if len(sys.argv) > 2 else "", [OLD, NEW])
-    status = 0
-    try:
-        clients = [Pi(version, cache) for version in wanted]
-    except Skip as reason:
-        print(f"SKIP pi prune end to end: {reason}")
-        return 0
-    enter_loopback_namespace()
-    for pi in clients:
-        checks = Checks(f"pi {pi.version}, pruning")
-        check_prune(checks, pi)
-        status |= checks.finish()
-    return status
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("pi prune end to end", check_prune))

@@ -25,7 +25,7 @@ class GateState:
     """What a session's decisions depend on beside its steps. Plain data: a host may store it with the session."""
 
     boundary: str | None = None  # the boundary asked about last
-    blocks_before: int = 0  # blocks obeyed in a row before that boundary
+    blocks_before: int = 0  # blocks obeyed since the last compaction, before that boundary
     blocks: int = 0  # the same, counting it
     compactions: int = 0
     last_compaction: dict | None = None  # {"tokens_before": ..., "tokens_after": ...}
@@ -36,7 +36,7 @@ class GateState:
             self.boundary, self.blocks_before = boundary, self.blocks
 
     def compacted(self, tokens_before: int | None) -> None:
-        """A compaction happened: the row of blocks is over."""
+        """A compaction happened: blocks are counted anew."""
         self.boundary, self.blocks_before, self.blocks = None, 0, 0
         self.compactions += 1
         self.last_compaction = {"tokens_before": tokens_before, "tokens_after": None}
@@ -77,7 +77,8 @@ class Gate:
             and answer.get("decision") == "block"
             and answer.get("mode") == "enforce"
         )
-        state.blocks = state.blocks_before + 1 if blocked else 0
+        # only a compaction ends the count: a host that fails to compact is not held back all over again
+        state.blocks = state.blocks_before + int(blocked)
         if blocked:
             logger.info("foldline: compaction deferred (%s)", answer.get("decided_by"))
         return blocked

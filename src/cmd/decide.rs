@@ -1,6 +1,6 @@
 //! `foldline decide`: may the context be compacted now?
 
-use super::{Failure, say};
+use super::Failure;
 use crate::decision_log::DecisionLog;
 use crate::lines::{Line, next_line};
 use clap::Args as ClapArgs;
@@ -42,9 +42,6 @@ pub struct Args {
 /// log fail.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let policy = Policy::read(&args.policy);
-    if let Err(error) = &policy {
-        say(&format!("foldline: {}: {error}", args.policy.display()));
-    }
     let mut log = open_log(args.log.as_deref())?;
     let mode = if args.enforce { Mode::Enforce } else { Mode::Shadow };
     let mut requests: Box<dyn BufRead> = match &args.input {

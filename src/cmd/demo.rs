@@ -3,7 +3,7 @@
 use super::{Failure, Global, run_words, say};
 use crate::files::write_whole;
 use clap::Args as ClapArgs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run the main job on a simulated cohort: simulate, check, evaluate, report, fit, export, decide
 ///
@@ -12,18 +12,38 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Example:\n  foldline demo, then open foldline-demo/run/report.html")]
 pub struct Args {
-    /// Folder to write
+    /// Folder to write: new, empty, or an earlier demo's
     #[arg(long, default_value = "foldline-demo", value_name = "DIR")]
     out: PathBuf,
+}
+
+/// The file by which a folder is known to be a demo's.
+const MARK: &str = ".foldline-demo";
+
+/// Makes the folder and marks it as a demo's.
+///
+/// # Errors
+/// `Failure::Usage` for a folder that holds something else, `Failure::Other` when it cannot be read or written.
+fn claim(folder: &Path) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| Failure::Other(format!("{}: cannot be used: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let mark = folder.join(MARK);
+    // half of the names a demo writes are names that anyone uses, such as model.json
+    if !mark.is_file() && std::fs::read_dir(folder).map_err(cannot)?.next().is_some() {
+        return Err(Failure::Usage(format!(
+            "--out {}: holds files that are no earlier demo's, and some could be overwritten; name a new folder",
+            folder.display()
+        )));
+    }
+    std::fs::write(&mark, "This folder is written by `foldline demo`, which may write over it.\n").map_err(cannot)
 }
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Those of the steps.
+/// `Failure::Usage` for a folder that holds something else; those of the steps.
 pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
-    std::fs::create_dir_all(&args.out)
-        .map_err(|error| Failure::Other(format!("{}: cannot be made: {error}", args.out.display())))?;
+    claim(&args.out)?;
     let file = |name: &str| args.out.join(name).display().to_string();
     let (cohort, methods, run, report) =
         (file("cohort.jsonl"), file("functions.csv"), file("run"), file("run/report.html"));
@@ -48,4 +68,21 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     step(&["decide", &policy, "--input", &request, "--explain"])?;
     say(&format!("\nThe report: {report}"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("new/demo");
+        claim(&own).unwrap();
+        std::fs::write(own.join("model.json"), "{}").unwrap();
+        claim(&own).unwrap();
+        let foreign = folder.path().join("new");
+        assert!(matches!(claim(&foreign), Err(Failure::Usage(text)) if text.contains("no earlier demo")));
+        assert!(!foreign.join(MARK).exists());
+    }
 }

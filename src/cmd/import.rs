@@ -8,9 +8,12 @@ use crate::import::formats::{Format, detect};
 use crate::import::redact::Redactor;
 use crate::import::source::{Limits, discover};
 use crate::import::{pair, run, trace};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use foldline_features::profile::Profile;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Convert session logs or a replay release to the native corpus
 #[derive(Debug, clap::Args)]
@@ -68,34 +71,36 @@ pub struct Args {
     max_file_mb: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+/// A format of logs, or one of the sources that are more than one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// pi session files
-    Pi,
-    /// Claude Code transcripts
-    ClaudeCode,
-    /// Hermes state databases
-    Hermes,
-    /// OpenHands SDK conversations
-    Openhands,
-    /// Codex rollout files
-    Codex,
-    /// ATIF trajectories
-    Atif,
-    /// Inspect logs
-    Inspect,
-    /// OpenAI chat message lists
-    Openai,
-    /// Anthropic message lists
-    Anthropic,
-    /// PAIR: boundaries with rollouts, or trajectories of evaluation runs
+    Logs(Format),
     Pair,
-    /// TRACE: a local clone of the release
     Trace,
-    /// AppWorld trajectories with recorded step tokens
-    Appworld,
-    /// Each file by what it begins with (logs only)
     Auto,
+}
+
+/// The kinds in the order of the help.
+static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
+    // a trajectory of PAIR is read where a folder holds no boundaries of it
+    let logs = Format::all().iter().filter(|&&format| format != Format::PairTrajectory);
+    logs.map(|&format| Kind::Logs(format)).chain([Kind::Pair, Kind::Trace, Kind::Auto]).collect()
+});
+
+impl ValueEnum for Kind {
+    fn value_variants<'a>() -> &'a [Kind] {
+        &KINDS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Kind::Logs(format) => return format.to_possible_value(),
+            Kind::Pair => ("pair", "PAIR: boundaries with rollouts, or trajectories of evaluation runs"),
+            Kind::Trace => ("trace", "TRACE: a local clone of the release"),
+            Kind::Auto => ("auto", "Each file by what it begins with (logs only)"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -104,24 +109,6 @@ enum Stem {
     Session,
     /// Sessions in one working directory share a scenario
     Folder,
-}
-
-impl Kind {
-    fn format(self) -> Option<Format> {
-        Some(match self {
-            Kind::Pi => Format::Pi,
-            Kind::ClaudeCode => Format::ClaudeCode,
-            Kind::Hermes => Format::Hermes,
-            Kind::Openhands => Format::Openhands,
-            Kind::Codex => Format::Codex,
-            Kind::Atif => Format::Atif,
-            Kind::Inspect => Format::Inspect,
-            Kind::Openai => Format::Openai,
-            Kind::Anthropic => Format::Anthropic,
-            Kind::Appworld => Format::Appworld,
-            Kind::Pair | Kind::Trace | Kind::Auto => return None,
-        })
-    }
 }
 
 /// Runs the verb.
@@ -233,11 +220,12 @@ impl From<io::Error> for Stop {
 
 fn import(kind: Kind, args: &Args, options: &Options, account: &mut Account, out: &mut dyn Write) -> Result<(), Stop> {
     let limits = Limits { file_bytes: args.max_file_mb.saturating_mul(1 << 20), ..Limits::default() };
-    match (kind, kind.format()) {
-        (_, Some(format)) => account.merge(run::import_logs(format, &args.sources, limits, options, out)?),
-        (Kind::Auto, _) => {
+    match kind {
+        Kind::Logs(format) => account.merge(run::import_logs(format, &args.sources, limits, options, out)?),
+        Kind::Auto => {
             let mut formats = Vec::new();
-            let wanted = |path: &Path, is_folder: bool| Format::ALL.iter().any(|format| format.wants(path, is_folder));
+            let wanted =
+                |path: &Path, is_folder: bool| Format::all().iter().any(|format| format.wants(path, is_folder));
             for path in discover(&args.sources, &wanted, &mut account.left_out) {
                 match detect(&path) {
                     // code and tool calls are read with different profiles, so they are no one corpus
@@ -249,7 +237,7 @@ fn import(kind: Kind, args: &Args, options: &Options, account: &mut Account, out
                     None => account.left_out.add("file of no known format", 1, Some(path.display().to_string())),
                 }
             }
-            for format in Format::ALL {
+            for &format in Format::all() {
                 let paths: Vec<PathBuf> =
                     formats.iter().filter(|(of, _)| *of == format).map(|(_, path)| path.clone()).collect();
                 if !paths.is_empty() {
@@ -257,7 +245,7 @@ fn import(kind: Kind, args: &Args, options: &Options, account: &mut Account, out
                 }
             }
         }
-        (Kind::Pair, _) => {
+        Kind::Pair => {
             let is_boundaries = |path: &Path, is_folder: bool| !is_folder && path.ends_with("boundaries.jsonl");
             let found = discover(&args.sources, &is_boundaries, &mut Default::default());
             let folders: Vec<&Path> = found.iter().filter_map(|path| path.parent()).collect();
@@ -279,7 +267,7 @@ fn import(kind: Kind, args: &Args, options: &Options, account: &mut Account, out
                 }
             }
         }
-        (Kind::Trace, _) => {
+        Kind::Trace => {
             let wrong = |error: trace::TraceError| Stop::Failure(Failure::Data(error.to_string()));
             let text = match &args.mapping {
                 Some(path) => std::fs::read_to_string(path).map_err(|error| {
@@ -295,7 +283,6 @@ fn import(kind: Kind, args: &Args, options: &Options, account: &mut Account, out
                 account.sources += 1;
             }
         }
-        (_, None) => {}
     }
     Ok(())
 }

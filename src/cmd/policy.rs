@@ -26,7 +26,7 @@ struct Show {
     /// The frozen policy
     policy: PathBuf,
     /// A model's window in tokens
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     window: Option<u64>,
 }
 

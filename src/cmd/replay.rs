@@ -4,7 +4,7 @@ use super::{Failure, Global, print, say};
 use crate::lines::{Line, next_line};
 use crate::replay::Replay;
 use clap::Args as ClapArgs;
-use foldline_models::policy::{LogLine, Policy};
+use foldline_models::policy::{LogLine, Policy, shown};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -38,6 +38,8 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
         let cannot = |error: std::io::Error| Failure::Data(format!("{}: cannot be read: {error}", path.display()));
         let mut log = BufReader::new(File::open(path).map_err(cannot)?);
         let mut number = 0u64;
+        let mut left_out: Option<(u64, String)> = None;
+        let unreadable_before = replay.unreadable;
         while let Some(line) = next_line(&mut log, MAX_LINE).map_err(cannot)? {
             number += 1;
             let read = match &line {
@@ -53,10 +55,19 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
                     replay.add(&line);
                 }
                 Err(problem) => {
-                    say(&format!("note: {}, line {number}: {problem}; left out", path.display()));
                     replay.unreadable += 1;
+                    left_out.get_or_insert((number, problem));
                 }
             }
+        }
+        if let Some((first, problem)) = left_out {
+            // once a file: one that is no log at all would fill the terminal
+            say(&format!(
+                "note: {}: {} lines left out, first line {first}: {problem}; expected one decision a line (foldline.log/1), \
+                 as decide, serve and hook log them",
+                path.display(),
+                replay.unreadable - unreadable_before
+            ));
         }
     }
     if replay.decisions == 0 {
@@ -69,5 +80,5 @@ fn sentence(line: &LogLine, policy: Option<&Policy>) -> String {
     let policy = policy.filter(|policy| Some(policy.sha256()) == line.policy_sha.as_deref());
     let boundary = line.boundary.as_deref().unwrap_or("a boundary");
     let session = line.session.as_deref().map_or(String::new(), |session| format!("{session} "));
-    format!("{} {session}{boundary}: {}\n", line.harness, line.explain(policy))
+    shown(&format!("{} {session}{boundary}: {}", line.harness, line.explain(policy))) + "\n"
 }

@@ -78,7 +78,7 @@ fn observation(response: &Value) -> String {
 
 fn pre_compact(gate: &Gate, window: Window, session: &str, payload: &Value) -> Option<String> {
     let prompt = payload.get("prompt_id").and_then(Value::as_str).unwrap_or("");
-    let decided = gate.ask(session, |state| {
+    let decided = gate.ask(Some(session), |state| {
         // not keyed on the transcript: two steps can see the same stale one
         let boundary = format!("{}:{}:{prompt}", state.steps.len(), state.last_id.as_deref().unwrap_or(""));
         let (transcript, overflow) = read_transcript(payload, state, &boundary);

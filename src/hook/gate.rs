@@ -38,13 +38,18 @@ impl Gate {
     /// Asks on behalf of a session. `request` names the boundary and makes the request out of the session's state; the
     /// blocks in a row are filled in here.
     ///
-    /// Never fails: when the state cannot be kept, the answer is allow, since blocks in a row could not be counted.
-    pub fn ask(&self, session: &str, request: impl FnOnce(&State) -> (String, Map<String, Value>)) -> Decided {
-        let (request, decided, ask) = self.ask_with_state(session, request).unwrap_or_else(|error| {
+    /// Never fails: when the state cannot be kept, or no session is named whose state it would be, the answer is allow,
+    /// since blocks could not be counted.
+    pub fn ask(&self, session: Option<&str>, request: impl FnOnce(&State) -> (String, Map<String, Value>)) -> Decided {
+        let asked = match session {
+            Some(session) => self.ask_with_state(session, request).map_err(|error| error.to_string()),
+            None => Err("the question names no session".to_owned()),
+        };
+        let (request, decided, ask) = asked.unwrap_or_else(|error| {
             let problem = format!("the session's state cannot be kept: {error}");
             say(&format!("foldline: {problem}"));
             let request = Request {
-                session: Some(session.to_owned()),
+                session: session.map(str::to_owned),
                 facts: Facts { unreadable: vec![problem], ..Facts::default() },
                 ..Request::default()
             };
@@ -64,13 +69,14 @@ impl Gate {
         let locked = sidecar.lock()?;
         let state = locked.state()?;
         let (boundary, mut request) = request(&state);
-        let (ask, consecutive_blocks) = state.asked(&boundary);
+        let compaction_index = request.get("compaction_index").and_then(Value::as_u64).unwrap_or(0);
+        let (ask, consecutive_blocks) = state.asked(&boundary, compaction_index);
         request.insert("boundary_id".to_owned(), json!(boundary));
         request.insert("session".to_owned(), json!(session));
         request.insert("consecutive_blocks".to_owned(), json!(consecutive_blocks));
         let request = Request::of_object_for(self.policy.as_ref().ok(), &request);
         let decided = self.decide(&request);
-        locked.append(&Event::Asked { boundary, blocked: decided.answer.is_veto() })?;
+        locked.append(&Event::Asked { boundary, blocked: decided.answer.is_veto(), compaction_index })?;
         Ok((request, decided, ask))
     }
 

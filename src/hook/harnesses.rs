@@ -34,6 +34,7 @@ pub struct Harness {
 
 const ALL_FACTS: &[&str] =
     &["ctx_tokens", "window_tokens", "trigger", "tool_in_flight", "consecutive_blocks", "last_compaction"];
+/// Without `tool_in_flight`: these adapters are asked when no call is pending, or do not know.
 const COUNTED_FACTS: &[&str] = &["ctx_tokens", "window_tokens", "trigger", "consecutive_blocks", "last_compaction"];
 
 /// What every adapter's steps give. None knows a task's difficulty, and a summary's support exists only afterwards.
@@ -54,8 +55,8 @@ pub const HARNESSES: &[Harness] = &[
         veto: Veto::Yes,
         how: "extension event session_before_compact returns {cancel: true}",
         adapter: true,
-        facts: ALL_FACTS,
-        advice: "before 0.79.10 the reason is not given and is inferred; a cancelled overflow would end the run, so it is always allowed",
+        facts: COUNTED_FACTS,
+        advice: "tool_in_flight is always false, since pi asks when the results of all calls have landed; before 0.79.10 the reason is not given and is inferred; a cancelled overflow would end the run, so it is always allowed",
     },
     Harness {
         name: "claude-code",
@@ -63,8 +64,8 @@ pub const HARNESSES: &[Harness] = &[
         veto: Veto::Yes,
         how: "hook PreCompact prints {\"decision\":\"block\"}",
         adapter: true,
-        facts: ALL_FACTS,
-        advice: "install PostToolUse and PostToolUseFailure too, or no feature is known; token counts lag by a step; lower the trigger with CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, since by default it fires just below the hard ceiling and leaves nothing to defer",
+        facts: COUNTED_FACTS,
+        advice: "tool_in_flight is always false and not measured; install PostToolUse and PostToolUseFailure too, or no feature is known; token counts lag by a step; lower the trigger with CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, since by default it fires just below the hard ceiling and leaves nothing to defer",
     },
     Harness {
         name: "openhands",
@@ -90,7 +91,7 @@ pub const HARNESSES: &[Harness] = &[
         veto: Veto::Yes,
         how: "summarization middleware's before_model returns None",
         adapter: true,
-        facts: COUNTED_FACTS,
+        facts: ALL_FACTS,
         advice: "token counts are the middleware's estimate",
     },
     Harness {

@@ -1,7 +1,7 @@
 //! pi: the extension passes on what `session_before_compact` gives it and obeys `cancel`.
 //!
-//! The whole branch comes with every question, so only the blocks in a row stand in the side-car file. Checked against
-//! 0.73.1 and 1.6.0.
+//! The whole branch comes with every question, so only the blocks stand in the side-car file. Checked against 0.73.1 and
+//! 1.6.0.
 
 use super::gate::Gate;
 use super::{cut, text_of};
@@ -24,7 +24,9 @@ pub fn handle(gate: &Gate, payload: &[u8]) -> Result<String, String> {
     }
     let none = Vec::new();
     let branch = Branch::of(payload["branchEntries"].as_array().unwrap_or(&none));
-    let session = payload["session_id"].as_str().filter(|id| !id.is_empty()).unwrap_or(&branch.first_id);
+    // the first entry of a branch is the session's own; with neither, two sessions would share one count of blocks
+    let named = [payload["session_id"].as_str(), Some(&branch.first_id)];
+    let session = named.into_iter().flatten().find(|id| !id.is_empty());
     let decided = gate.ask(session, |_| (branch.last_id.clone(), request(&payload, &branch)));
     let mut answer = serde_json::to_value(&decided.answer).unwrap_or_else(|_| json!({}));
     answer["cancel"] = json!(decided.answer.is_veto());

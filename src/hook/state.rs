@@ -41,6 +41,9 @@ pub enum Event {
         boundary: String,
         /// It blocked, and the host was to obey.
         blocked: bool,
+        /// Compactions of the session until then, and one; 0 in files of before this was noted.
+        #[serde(default)]
+        compaction_index: u64,
     },
     /// The context was compacted.
     Compacted {
@@ -62,13 +65,15 @@ pub struct State {
     pub compactions: u64,
     /// Tokens before and after the last compaction noted.
     pub last_compaction: Option<(Option<u64>, Option<u64>)>,
-    /// Boundaries blocked in a row.
+    /// Boundaries blocked since the last compaction.
     pub blocks: u64,
     /// Lines that could not be read.
     pub unreadable: u64,
     ids: BTreeSet<String>,
     /// The boundary asked about last.
     current: Option<Current>,
+    /// The highest compaction index of a question.
+    compaction_index: u64,
     /// The last event was a compaction: another one then tells of the same.
     compacted_last: bool,
 }
@@ -78,7 +83,7 @@ pub struct State {
 struct Current {
     name: String,
     asks: u64,
-    /// Blocks in a row before its first question.
+    /// Blocks before its first question.
     before: u64,
     /// One of the answers was an obeyed block.
     blocked: bool,
@@ -96,9 +101,11 @@ impl State {
                 self.last_id = id;
                 self.steps.push(PrefixStep { action, observation, tokens: None, is_error });
             }
-            Event::Asked { boundary, blocked } => {
-                let (asks, before) = self.asked(&boundary);
-                self.blocks = if blocked { before + 1 } else { 0 };
+            Event::Asked { boundary, blocked, compaction_index } => {
+                let (asks, before) = self.asked(&boundary, compaction_index);
+                // an answer of allow ends no row: a host that then fails to compact would be held back all over again
+                self.blocks = before + u64::from(blocked);
+                self.compaction_index = self.compaction_index.max(compaction_index);
                 // once blocked, a boundary stays so: what follows an obeyed block must not be asked as if it had not been
                 let blocked = blocked || self.blocked_at(&boundary);
                 self.current = Some(Current { name: boundary, asks, before, blocked });
@@ -112,9 +119,13 @@ impl State {
         }
     }
 
-    /// How often `boundary` will have been asked about if it is asked now, and the blocks in a row before it: the same
-    /// number at every ask, so that asking twice gives one answer.
-    pub fn asked(&self, boundary: &str) -> (u64, u64) {
+    /// How often `boundary` will have been asked about if it is asked now, and the blocks since the last compaction before
+    /// it: the same number at every ask, so that asking twice gives one answer. A higher compaction index than before
+    /// tells of a compaction, for harnesses where nothing else does.
+    pub fn asked(&self, boundary: &str, compaction_index: u64) -> (u64, u64) {
+        if compaction_index > self.compaction_index {
+            return (1, 0);
+        }
         match &self.current {
             Some(current) if current.name == boundary && current.asks < MAX_ASKS => (current.asks + 1, current.before),
             _ => (1, self.blocks),
@@ -319,30 +330,31 @@ mod tests {
     }
 
     fn asked(boundary: &str, blocked: bool) -> Event {
-        Event::Asked { boundary: boundary.to_owned(), blocked }
+        Event::Asked { boundary: boundary.to_owned(), blocked, compaction_index: 1 }
     }
 
     #[test]
-    fn blocks_in_a_row_count_boundaries_and_not_questions() {
+    fn blocks_count_boundaries_since_the_last_compaction_and_not_questions() {
         let mut state = State::default();
         state.apply(asked("a", true));
-        assert_eq!(state.asked("a"), (2, 0), "asking twice passes the same number");
+        assert_eq!(state.asked("a", 1), (2, 0), "asking twice passes the same number");
         state.apply(asked("a", true));
-        assert_eq!((state.blocks, state.asked("b")), (1, (1, 1)));
+        assert_eq!((state.blocks, state.asked("b", 1)), (1, (1, 1)));
         state.apply(asked("b", true));
-        assert_eq!(state.asked("c"), (1, 2));
+        assert_eq!(state.asked("c", 1), (1, 2));
         state.apply(asked("c", false));
-        assert_eq!(state.asked("d"), (1, 0), "an allowed compaction ends the row");
+        assert_eq!(state.asked("d", 1), (1, 2), "allowed, and nothing was compacted");
+        assert_eq!(state.asked("d", 2), (1, 0), "a compaction that only the question tells of");
         state.apply(asked("d", true));
         state.apply(Event::Compacted { tokens_before: None, tokens_after: None });
-        assert_eq!((state.asked("d"), state.compactions), ((1, 0), 1));
+        assert_eq!((state.asked("d", 2), state.compactions), ((1, 0), 1));
     }
 
     #[test]
     fn a_boundary_that_never_moves_is_let_go() {
         let mut state = State::default();
         let mut asks = 0;
-        while state.asked("same").1 < 3 {
+        while state.asked("same", 1).1 < 3 {
             state.apply(asked("same", true));
             asks += 1;
             assert!(asks < 100, "stuck");

@@ -258,7 +258,13 @@ fn open_text(path: &Path, limits: Limits) -> Result<File, FileError> {
         return Err(FileError::TooLarge);
     }
     let start = first_bytes(path, 4096)?;
-    if start.contains(&0) || start.starts_with(&[0x1f, 0x8b]) || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+    // a crash leaves zeros in a log, mostly at its end: what begins as JSON stays a log, and its lines are counted one by one
+    let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start).trim_ascii_start();
+    let is_json = matches!(text.first(), Some(b'{' | b'['));
+    if (start.contains(&0) && !is_json)
+        || start.starts_with(&[0x1f, 0x8b])
+        || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+    {
         return Err(FileError::Binary);
     }
     File::open(path).map_err(FileError::Unreadable)

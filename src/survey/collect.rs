@@ -121,7 +121,7 @@ pub struct Collected {
 /// Reads every log below the given paths, each by what it begins with. Does not depend on the number of threads.
 pub fn collect(paths: &[PathBuf], options: &Options) -> Collected {
     let mut collected = Collected::default();
-    let wanted = |path: &Path, is_folder: bool| Format::ALL.iter().any(|format| format.wants(path, is_folder));
+    let wanted = |path: &Path, is_folder: bool| Format::all().iter().any(|format| format.wants(path, is_folder));
     let units = discover(paths, &wanted, &mut collected.left_out);
     let read: Vec<(Vec<SessionRow>, u64, LeftOut)> = units.par_iter().map(|path| read_unit(path, options)).collect();
     let mut seen: BTreeSet<String> = BTreeSet::new();

@@ -4,6 +4,7 @@
 //! container it came in. So a Parquet corpus is turned into NDJSON lines, row by row, and read like any other.
 
 use foldline_features::Table;
+use foldline_features::corpus::FIELDS;
 use polars::prelude::*;
 use std::fs::File;
 use std::io::Write;
@@ -12,21 +13,63 @@ use std::path::Path;
 /// Rows converted at a time, so that memory for text stays bounded by the compressed result.
 const CHUNK_ROWS: usize = 4096;
 
+/// A Parquet corpus as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// One line of JSON a row.
+    pub lines: Vec<u8>,
+    /// Columns that are no field of the native format, and were not read.
+    pub unknown: Vec<String>,
+}
+
 /// Converts a Parquet corpus to NDJSON: the columns of the native format, lists and structs as they stand.
 ///
 /// # Errors
-/// A sentence when the file is no readable Parquet table.
-pub fn parquet_to_ndjson(path: &Path) -> Result<Vec<u8>, String> {
+/// A sentence when the file is no readable Parquet table, or a column is of a type that no line can hold.
+pub fn parquet_to_ndjson(path: &Path) -> Result<Rows, String> {
     let cannot = |error: &dyn std::fmt::Display| format!("cannot be read as a Parquet table: {error}");
     let file = File::open(path).map_err(|error| cannot(&error))?;
-    let frame = guarded(|| ParquetReader::new(file).finish())?.map_err(|error| cannot(&error))?;
+    let mut reader = ParquetReader::new(file);
+    let schema = guarded(|| reader.schema())?.map_err(|error| cannot(&error))?;
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        schema.iter_values().partition(|column| FIELDS.contains(&column.name.as_str()));
+    for column in &known {
+        if let Some(problem) = unreadable(&column.name, &column.dtype) {
+            return Err(problem);
+        }
+    }
+    let names = |columns: &[&ArrowField]| columns.iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
+    let unknown = names(&unknown);
+    let reader = reader.with_columns(Some(names(&known)));
+    let frame = guarded(|| reader.finish())?.map_err(|error| cannot(&error))?;
     let mut lines = Vec::new();
     for start in (0..frame.height()).step_by(CHUNK_ROWS) {
         let mut chunk = frame.slice(start as i64, CHUNK_ROWS);
         guarded(|| JsonWriter::new(&mut lines).with_json_format(JsonFormat::JsonLines).finish(&mut chunk))?
             .map_err(|error| cannot(&error))?;
     }
-    Ok(lines)
+    Ok(Rows { lines, unknown })
+}
+
+/// Why a column cannot become JSON: the path of the first part that is neither text, number, flag, list nor struct.
+fn unreadable(path: &str, dtype: &ArrowDataType) -> Option<String> {
+    use ArrowDataType as Type;
+    match dtype {
+        Type::List(item) | Type::LargeList(item) | Type::FixedSizeList(item, _) => {
+            unreadable(&format!("{path}[]"), &item.dtype)
+        }
+        Type::Struct(fields) => {
+            fields.iter().find_map(|field| unreadable(&format!("{path}.{}", field.name), &field.dtype))
+        }
+        Type::Utf8 | Type::LargeUtf8 | Type::Utf8View | Type::Boolean | Type::Null => None,
+        Type::Float32 | Type::Float64 => None,
+        Type::Int8 | Type::Int16 | Type::Int32 | Type::Int64 => None,
+        Type::UInt8 | Type::UInt16 | Type::UInt32 | Type::UInt64 => None,
+        other => Some(format!(
+            "column {path} is of type {other:?}; expected text, numbers, true or false, lists or structs of them: \
+             write the table again with it cast, or without it"
+        )),
+    }
 }
 
 /// polars panics on some damaged input; to a caller that is an error like any other.

@@ -112,6 +112,21 @@ fn everything_that_can_be_wrong_with_a_folder_of_logs() {
 }
 
 #[test]
+fn a_log_that_a_crash_filled_with_zeros_is_still_a_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = pi_session("crashed", 3);
+    let cut = &session.as_bytes()[..session.len() - 20];
+    for zeros in [1, 5000] {
+        let path = folder.path().join("log.jsonl");
+        std::fs::write(&path, [cut, &vec![0; zeros]].concat()).expect("written");
+        let (_, account) = import(Format::Pi, &path, &options());
+        assert_eq!((account.sessions, account.steps), (1, 2), "{}", account.text());
+        assert_eq!(account.left_out.count("half-written last line"), 1, "{}", account.text());
+        assert_eq!(account.left_out.count("binary file"), 0);
+    }
+}
+
+#[test]
 fn nothing_readable_is_bad_data_and_leaves_no_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("corpus.jsonl");
@@ -125,7 +140,13 @@ fn nothing_readable_is_bad_data_and_leaves_no_file() {
         let run = foldline(&["import", "auto", text(&source)]);
         assert_eq!(run.status.code(), Some(65));
     }
-    assert_eq!(foldline(&["import", "morse", "x"]).status.code(), Some(2));
+    let unknown = foldline(&["import", "morse", "x"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let kinds = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    for kind in ["pi", "claude-code", "appworld", "pair", "trace", "auto"] {
+        assert!(kinds.contains(kind), "{kinds}");
+    }
+    assert!(!kinds.contains("pair-trajectory") && kinds.matches("pair").count() == 1, "{kinds}");
     assert_eq!(foldline(&["import", "pi"]).status.code(), Some(2));
 }
 
@@ -212,7 +233,7 @@ fn damaged_logs_never_panic_whatever_reads_them() {
         let path = folder.path().join(sample.file_name().expect("a name"));
         for seed in 0..120 {
             std::fs::write(&path, damaged(&bytes, seed)).expect("written");
-            let formats = detect(&path).into_iter().chain([Format::ALL[seed as usize % Format::ALL.len()]]);
+            let formats = detect(&path).into_iter().chain([Format::all()[seed as usize % Format::all().len()]]);
             for format in formats {
                 let (_, account) = import(format, &path, &every);
                 read += account.sources;

@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 
 /// A stump on H's `n_exact` for tool calls: 1/10 up to 4.5 distinct calls, 7/10 above; blocks from 0.5 on.
 pub fn stump() -> Policy {
+    stump_named("stump on H")
+}
+
+/// The same under another name.
+pub fn stump_named(name: &str) -> Policy {
     let model = json!({
         "kind": "tree",
         "root": {"n": 20, "positives": 8, "split": {
@@ -15,7 +20,7 @@ pub fn stump() -> Policy {
             "left": {"n": 10, "positives": 1}, "right": {"n": 10, "positives": 7}}}
     });
     let parts = Parts {
-        name: "stump on H".to_owned(),
+        name: name.to_owned(),
         created_by: "a test".to_owned(),
         extractor: Extractor {
             representation: Representation::H,

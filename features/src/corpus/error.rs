@@ -2,13 +2,31 @@
 
 use std::fmt;
 
+/// Where in a file: text has lines, a table has rows; both count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Line of a text file.
+    Line(u64),
+    /// Row of a table.
+    Row(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line(number) => write!(f, "line {number}"),
+            Place::Row(number) => write!(f, "row {number}"),
+        }
+    }
+}
+
 /// What is wrong with a corpus, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorpusError {
     /// The file as it was named.
     pub file: String,
-    /// Line number from 1; `None` when the file itself is the problem.
-    pub line: Option<u64>,
+    /// Its line or row; `None` when the file itself is the problem.
+    pub place: Option<Place>,
     /// The boundary, where its id could be read.
     pub boundary: Option<String>,
     /// Path of the field, such as `rollouts[0].steps[2].exact`.
@@ -19,15 +37,15 @@ pub struct CorpusError {
 
 impl CorpusError {
     pub(crate) fn of_file(file: &str, problem: impl Into<String>) -> CorpusError {
-        CorpusError { file: file.to_owned(), line: None, boundary: None, field: None, problem: problem.into() }
+        CorpusError { file: file.to_owned(), place: None, boundary: None, field: None, problem: problem.into() }
     }
 }
 
 impl fmt::Display for CorpusError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
+        if let Some(place) = self.place {
+            write!(f, ", {place}")?;
         }
         if let Some(boundary) = &self.boundary {
             write!(f, ", boundary {boundary}")?;

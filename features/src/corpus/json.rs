@@ -20,6 +20,17 @@ pub(crate) enum Json {
 }
 
 impl Json {
+    /// A whole number, however it is written: JSON has one kind of number, and a table with gaps in a column of integers
+    /// comes out as `3.0`. Beyond 2^53 a float no longer says which integer was meant.
+    pub(crate) fn whole(&self) -> Option<i64> {
+        const EXACT: f64 = (1_u64 << 53) as f64;
+        match self {
+            Json::Integer(value) => Some(*value),
+            Json::Number(value) if value.fract() == 0.0 && value.abs() <= EXACT => Some(*value as i64),
+            _ => None,
+        }
+    }
+
     /// The kind of value in words, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

@@ -78,12 +78,14 @@ impl Fields {
     }
 
     fn count(&mut self, name: &str) -> Result<Option<u64>, FieldError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Json::Integer(value)) if value >= 0 => Ok(Some(value as u64)),
-            Some(Json::Integer(value)) => wrong(self.at(name), format!("expected an integer >= 0, found {value}")),
-            Some(other) => wrong(self.at(name), format!("expected an integer >= 0, found {}", other.kind())),
-        }
+        let Some(value) = self.take(name) else { return Ok(None) };
+        let found = match (value.whole().map(u64::try_from), value) {
+            (Some(Ok(count)), _) => return Ok(Some(count)),
+            (_, Json::Integer(value)) => value.to_string(),
+            (_, Json::Number(value)) => value.to_string(),
+            (_, other) => other.kind().to_owned(),
+        };
+        wrong(self.at(name), format!("expected an integer >= 0, found {found}"))
     }
 
     fn boolean(&mut self, name: &str) -> Result<Option<bool>, FieldError> {
@@ -137,6 +139,32 @@ pub(super) fn parse(
     (boundary(json, profile, keep_steps, &mut notes), id, notes)
 }
 
+/// The fields of a boundary that are known. Of a table only these columns are read, since others may be of types that no
+/// line can hold.
+pub const FIELDS: [&str; 21] = [
+    "format",
+    "boundary_id",
+    "task_id",
+    "stem",
+    "trajectory_id",
+    "difficulty",
+    "compaction_index",
+    "prefix_steps",
+    "historical_exact",
+    "historical_functions",
+    "tail",
+    "tail_errors",
+    "prefix",
+    "tokens_before",
+    "tokens_after",
+    "summary",
+    "summary_entries",
+    "summary_unsupported",
+    "rollouts",
+    "deltas",
+    "import",
+];
+
 fn boundary(json: Json, profile: &Profile, keep_steps: bool, notes: &mut LineNotes) -> Result<Boundary, FieldError> {
     let mut fields = Fields::of(json, "")?;
     if let Some(format) = fields.text("format")?.filter(|format| format != FORMAT) {
@@ -158,10 +186,11 @@ fn boundary(json: Json, profile: &Profile, keep_steps: bool, notes: &mut LineNot
     };
     let stated = fields.list("rollouts")?;
     let rollouts = fields.required("rollouts", stated)?;
+    let mut samples = BTreeMap::new();
     let rollouts = rollouts
         .into_iter()
         .enumerate()
-        .map(|(index, rollout)| self::rollout(rollout, index, &prefix, profile, notes))
+        .map(|(index, rollout)| self::rollout(rollout, index, &prefix, profile, &mut samples, notes))
         .collect::<Result<Vec<_>, _>>()?;
     let stated_deltas = fields.take("deltas");
     let mut boundary =
@@ -169,6 +198,8 @@ fn boundary(json: Json, profile: &Profile, keep_steps: bool, notes: &mut LineNot
     if let Some(stated) = stated_deltas {
         boundary.deltas = deltas(stated, &boundary, notes)?;
     }
+    // where a boundary comes from, as the importers say it
+    fields.take("import");
     notes.unknown_fields.extend(fields.entries.into_keys());
     Ok(boundary)
 }
@@ -182,13 +213,13 @@ pub(super) fn live_prefix(text: &str, profile: &Profile) -> Result<Prefix, Field
 }
 
 fn prefix(fields: &mut Fields, profile: &Profile) -> Result<(Prefix, Option<Vec<PrefixStep>>), FieldError> {
-    let difficulty = match fields.take("difficulty") {
+    let difficulty = match fields.take("difficulty").map(|value| (value.whole(), value)) {
         None => None,
-        Some(Json::Integer(level @ 1..=3)) => Some(level as u8),
-        Some(Json::Text(word)) if word == "easy" => Some(1),
-        Some(Json::Text(word)) if word == "medium" => Some(2),
-        Some(Json::Text(word)) if word == "hard" => Some(3),
-        Some(other) => {
+        Some((Some(level @ 1..=3), _)) => Some(level as u8),
+        Some((_, Json::Text(word))) if word == "easy" => Some(1),
+        Some((_, Json::Text(word))) if word == "medium" => Some(2),
+        Some((_, Json::Text(word))) if word == "hard" => Some(3),
+        Some((_, other)) => {
             return wrong("difficulty", format!("expected 1, 2, 3, easy, medium, hard or null, found {other:?}"));
         }
     };
@@ -327,6 +358,7 @@ fn rollout(
     index: usize,
     prefix: &Prefix,
     profile: &Profile,
+    samples: &mut BTreeMap<(Arm, u64), usize>,
     notes: &mut LineNotes,
 ) -> Result<Rollout, FieldError> {
     let path = format!("rollouts[{index}]");
@@ -337,7 +369,20 @@ fn rollout(
         "post" => Arm::Post,
         other => return wrong(fields.at("arm"), format!("expected \"pre\" or \"post\", found {other:?}")),
     };
-    let sample = fields.count("sample")?.unwrap_or(index as u64);
+    let stated = fields.count("sample")?;
+    if let Some(first) = stated.and_then(|sample| samples.insert((arm, sample), index)) {
+        // a copy would count twice in every mean and stand on both sides of the split-half yardstick
+        return wrong(
+            fields.at("sample"),
+            format!(
+                "arm {} has this sample already, at rollouts[{first}]; drop the copy, or number the rollouts of an arm apart",
+                arm.name()
+            ),
+        );
+    }
+    let sample = stated.unwrap_or(index as u64);
+    // the importers' mark of a rollout that was drawn after its boundary was selected
+    fields.take("selected");
     let completed = fields.boolean("completed")?.unwrap_or(false);
     let stated = fields.list("steps")?;
     let mut seen = BTreeSet::new();

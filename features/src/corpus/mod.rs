@@ -12,8 +12,8 @@ mod write;
 
 use crate::boundary::Prefix;
 use crate::profile::Profile;
-pub use error::CorpusError;
-pub use line::derive_prefix;
+pub use error::{CorpusError, Place};
+pub use line::{FIELDS, derive_prefix};
 pub use read::{Corpus, Notes, Options, Reader, read_corpus};
 pub use write::boundary_line;
 

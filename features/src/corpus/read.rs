@@ -1,6 +1,6 @@
 //! Streaming corpus files line by line, with bounded memory for one line.
 
-use super::error::CorpusError;
+use super::error::{CorpusError, Place};
 use super::line::{self, LineNotes};
 use crate::boundary::{Arm, Boundary};
 use crate::profile::Profile;
@@ -53,8 +53,12 @@ pub struct Reader {
     lines: Box<dyn BufRead + Send>,
     options: Options,
     line: u64,
+    /// A line stands for a row of a table.
+    is_table: bool,
     ended: bool,
     seen: BTreeMap<String, u64>,
+    /// Stem of every task, with the line that gave it first.
+    stems: BTreeMap<String, (String, u64)>,
     notes: Notes,
     hash: Arc<Mutex<Sha256>>,
 }
@@ -99,16 +103,31 @@ impl Reader {
         } else {
             Box::new(raw)
         };
-        Ok(Reader {
+        Ok(Reader::over(name, lines, options, hash))
+    }
+
+    /// Reads a table that was converted to one line a row: problems then name rows. `stored` has hashed the table's own
+    /// file, and `unknown` are its columns that were not converted.
+    pub fn of_table(name: &str, rows: Vec<u8>, unknown: Vec<String>, stored: Sha256, options: Options) -> Reader {
+        let count = rows.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let reader = Reader::over(name, Box::new(io::Cursor::new(rows)), options, Arc::new(Mutex::new(stored)));
+        let unknown_fields = unknown.into_iter().map(|field| (field, count)).collect();
+        Reader { is_table: true, notes: Notes { unknown_fields, ..Notes::default() }, ..reader }
+    }
+
+    fn over(name: &str, lines: Box<dyn BufRead + Send>, options: Options, hash: Arc<Mutex<Sha256>>) -> Reader {
+        Reader {
             file: name.to_owned(),
             lines,
             options,
             line: 0,
+            is_table: false,
             ended: false,
             seen: BTreeMap::new(),
+            stems: BTreeMap::new(),
             notes: Notes::default(),
             hash,
-        })
+        }
     }
 
     /// What was noticed so far.
@@ -123,7 +142,28 @@ impl Reader {
     }
 
     fn error(&self, boundary: Option<String>, field: Option<String>, problem: String) -> CorpusError {
-        CorpusError { file: self.file.clone(), line: Some(self.line), boundary, field, problem }
+        CorpusError { file: self.file.clone(), place: Some(self.place(self.line)), boundary, field, problem }
+    }
+
+    fn place(&self, line: u64) -> Place {
+        if self.is_table { Place::Row(line) } else { Place::Line(line) }
+    }
+
+    /// What is wrong with a sound boundary beside the earlier ones: the field, and the problem.
+    fn clash(&self, boundary: &Boundary) -> Option<(&'static str, String)> {
+        if let Some(&first) = self.seen.get(&boundary.boundary_id) {
+            let first = self.place(first);
+            let problem = format!("duplicate boundary_id, first on {first}; ids must be unique in a corpus");
+            return Some(("boundary_id", problem));
+        }
+        let (stem, first) = self.stems.get(&boundary.task_id).filter(|(stem, _)| *stem != boundary.stem)?;
+        let problem = format!(
+            "task {} has stem {:?} here and {stem:?} on {}; a task belongs to one stem, since folds keep stems whole",
+            boundary.task_id,
+            boundary.stem,
+            self.place(*first)
+        );
+        Some(("stem", problem))
     }
 
     /// The next line's bytes without its end; `None` at the end of the file.
@@ -202,11 +242,11 @@ impl Iterator for Reader {
                 Ok(boundary) => boundary,
                 Err(error) => return Some(Err(self.error(id, error.field, error.problem))),
             };
-            if let Some(first) = self.seen.get(&boundary.boundary_id) {
-                let problem = format!("duplicate boundary_id, first on line {first}; ids must be unique in a corpus");
-                return Some(Err(self.error(id, Some("boundary_id".to_owned()), problem)));
+            if let Some((field, problem)) = self.clash(&boundary) {
+                return Some(Err(self.error(id, Some(field.to_owned()), problem)));
             }
             self.seen.insert(boundary.boundary_id.clone(), self.line);
+            self.stems.entry(boundary.task_id.clone()).or_insert_with(|| (boundary.stem.clone(), self.line));
             if self.options.strict && contradictions > 0 {
                 let problem = format!(
                     "{contradictions} steps state flags that contradict their signatures or observations (refused under --strict)"

@@ -5,6 +5,20 @@ use super::guards::{DecidedBy, Decision, Facts, Guards, RetryAt, Threshold};
 use super::load::Policy;
 use std::fmt::Write;
 
+/// Text of a file as it may be shown: a terminal would obey control characters, and a line break could feign a line of
+/// ours, so they are escaped.
+pub fn shown(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            safe.extend(character.escape_default());
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
 /// One sentence that says what was decided, by whom, and on which numbers.
 pub fn explain(policy: Option<&Policy>, facts: &Facts, answer: &Answer) -> String {
     let verb = match answer.decision {
@@ -95,7 +109,7 @@ impl Policy {
     pub fn describe(&self, window_tokens: Option<u64>) -> String {
         let file = self.file();
         let mut text = String::new();
-        let _ = writeln!(text, "{} ({}, written by {})", file.name, file.format, file.created_by);
+        let _ = writeln!(text, "{} ({}, written by {})", shown(&file.name), file.format, shown(&file.created_by));
         let _ = writeln!(text, "sha256 {}\n", file.sha256);
         let _ = writeln!(text, "Order of authority (the first that applies decides):");
         let guards = &file.guards;
@@ -149,23 +163,34 @@ impl Policy {
         let _ = writeln!(
             text,
             "\nRule: {} on {} ({} columns, {} looked at); profile {}.",
-            file.learner.name,
-            file.representation.name,
+            shown(&file.learner.name),
+            shown(&file.representation.name),
             self.extractor().n_columns(),
             self.used_columns().len(),
-            file.profile.name
+            shown(&file.profile.name)
         );
         let _ = writeln!(text, "It needs: {}.", if needs.is_empty() { "nothing".to_owned() } else { needs.join(", ") });
-        let _ = writeln!(text, "\n{}", self.model().describe(&self.extractor().columns()).trim_end());
+        let columns: Vec<String> = self.extractor().columns().iter().map(|column| shown(column)).collect();
+        let _ = writeln!(text, "\n{}", self.model().describe(&columns).trim_end());
         match &file.evidence {
             Some(evidence) => {
-                let _ = writeln!(text, "\nEvidence ({}, {}, seed {}):", evidence.cell, evidence.target, evidence.seed);
+                let _ = writeln!(
+                    text,
+                    "\nEvidence ({}, {}, seed {}):",
+                    shown(&evidence.cell),
+                    shown(&evidence.target),
+                    evidence.seed
+                );
                 let _ = writeln!(
                     text,
                     "  {} boundaries, {} tasks, {} stems, {} positive; corpus {}",
-                    evidence.boundaries, evidence.tasks, evidence.stems, evidence.positives, evidence.corpus_sha256
+                    evidence.boundaries,
+                    evidence.tasks,
+                    evidence.stems,
+                    evidence.positives,
+                    shown(&evidence.corpus_sha256)
                 );
-                let _ = writeln!(text, "  {}\n  {}", evidence.folds, evidence.threshold_note);
+                let _ = writeln!(text, "  {}\n  {}", shown(&evidence.folds), shown(&evidence.threshold_note));
                 let quantities = [
                     ("AUROC", Some(&evidence.auroc)),
                     ("retained", Some(&evidence.retained)),
@@ -179,13 +204,14 @@ impl Policy {
                 ];
                 for (name, quantity) in quantities {
                     if let Some(quantity) = quantity {
-                        let _ = writeln!(text, "  {name:<20} {}", quantity.in_words());
+                        let _ = writeln!(text, "  {name:<20} {}", shown(&quantity.in_words()));
                     }
                 }
                 let _ = writeln!(
                     text,
                     "  share of the training rows it blocks (optimistic): {:.3}\n  {}",
-                    evidence.blocked_share_of_training_rows, evidence.verdict
+                    evidence.blocked_share_of_training_rows,
+                    shown(&evidence.verdict)
                 );
             }
             None => text.push_str("\nNo evidence: this policy was written by hand.\n"),

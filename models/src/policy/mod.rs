@@ -31,7 +31,7 @@ mod used;
 pub use answer::{Answer, Decided, Mode};
 pub use columns::Need;
 pub use evidence::{Evidence, Quantity};
-pub use explain::explain;
+pub use explain::{explain, shown};
 pub use format::{FORMAT, PolicyFile};
 pub use guards::{
     DecidedBy, Decision, Facts, Guards, LastCompaction, RetryAt, Share, Threshold, TokensSource, Trigger,

@@ -14,6 +14,7 @@ mod pi;
 
 use super::session::Session;
 use super::source::{FileError, LeftOut, Limits, first_bytes, has_extension};
+use clap::ValueEnum;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -23,7 +24,7 @@ use std::path::Path;
 pub type Sink<'a> = &'a mut dyn FnMut(Session);
 
 /// A format of session logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Format {
     /// pi session files (versions 1 and 3)
     Pi,
@@ -44,6 +45,7 @@ pub enum Format {
     /// Anthropic message lists
     Anthropic,
     /// Trajectories of the PAIR evaluation runs
+    #[value(name = "pair")]
     PairTrajectory,
     /// AppWorld trajectories with recorded step tokens
     Appworld,
@@ -51,19 +53,9 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 11] = [
-        Format::Pi,
-        Format::ClaudeCode,
-        Format::Hermes,
-        Format::Openhands,
-        Format::Codex,
-        Format::Atif,
-        Format::Inspect,
-        Format::Openai,
-        Format::Anthropic,
-        Format::PairTrajectory,
-        Format::Appworld,
-    ];
+    pub fn all() -> &'static [Format] {
+        Format::value_variants()
+    }
 
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
