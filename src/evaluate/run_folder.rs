@@ -409,7 +409,7 @@ impl Scores<'_> {
 fn read_score_lines(path: &Path, scores: &mut Scores<'_>) -> Result<(), Failure> {
     let mut reader = csv::Reader::from_path(path).map_err(|error| unreadable(path, error))?;
     let header = reader.headers().map_err(|error| unreadable(path, error))?;
-    if header != &SCORE_COLUMNS[..] {
+    if header.iter().ne(SCORE_COLUMNS) {
         return Err(unreadable(path, format!("line 1: expected the header {}", SCORE_COLUMNS.join(","))));
     }
     let mut record = csv::StringRecord::new();
