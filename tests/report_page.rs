@@ -61,6 +61,9 @@ fn every_number_on_the_page_is_in_the_run() {
     let (results, manifest) = (json(&run.join("results.json")), json(&run.join("manifest.json")));
     let page = std::fs::read_to_string(run.join("report.html")).unwrap();
 
+    // what a pointer does not find would be shown so
+    assert!(!page.contains("not computed)"), "a number's place is wrong");
+
     let mut printed = BTreeSet::new();
     let numbers = between(&page, "<data ", "</data>");
     assert!(numbers.len() > 800, "{} numbers", numbers.len());

@@ -171,7 +171,7 @@ pub(super) fn paper_table(context: &Context<'_>, number: &str, table: &PaperTabl
                     TableCell::Text(words) => vec![code(words.clone())],
                     TableCell::Number { lo, hi, decimals, signed, .. } => {
                         let style = if *signed { Style::Signed(*decimals) } else { Style::Decimals(*decimals) };
-                        let mut line = vec![context.source.number(&format!("{at}/number"), style)];
+                        let mut line = vec![context.source.number(&at, style)];
                         if let (Some(_), Some(_)) = (lo, hi) {
                             let end = |end: &str| match context.source.number(&format!("{at}/{end}"), style) {
                                 Piece::Number(number) => Some(number),
