@@ -67,11 +67,11 @@ fn quoted(bytes: &[u8], at: usize) -> Option<Value> {
     let quote = *bytes.get(at + escapes).filter(|&&byte| b"\"'`".contains(&byte))?;
     let start = at + escapes + 1;
     let mut backslashes = 0;
-    for end in start..bytes.len().min(start + QUOTED) {
-        match bytes[end] {
+    for (end, &byte) in bytes.iter().enumerate().skip(start).take(QUOTED) {
+        match byte {
             b'\n' => return None,
             b'\\' => backslashes += 1,
-            byte if byte == quote && (backslashes <= escapes || (escapes == 0 && backslashes % 2 == 0)) => {
+            _ if byte == quote && (backslashes <= escapes || (escapes == 0 && backslashes % 2 == 0)) => {
                 let inner = start..end - backslashes.min(escapes);
                 return Some(Value { range: inner, quoted: true, end: end + 1 });
             }
