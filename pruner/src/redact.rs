@@ -58,6 +58,7 @@ impl Redactor {
     /// The text with the secrets replaced that a search finds; `None` if it finds none.
     fn replaced(&mut self, text: &str) -> Option<String> {
         let mut ranges = find::secrets(text);
+        ranges.sort_unstable_by_key(|range| (range.start, range.end));
         for range in &ranges {
             self.number(&text[range.clone()]);
         }

@@ -64,6 +64,13 @@ const SECRETS: &[(&str, &str)] = &[
     ("  password: swordfish", "swordfish"),
     ("smtp_pass = 'gh7Kq2'", "gh7Kq2"),
     ("STRIPE_KEY=aaaa1111zbbb2222cccc3333", "aaaa1111zbbb2222cccc3333"),
+    ("jdbc:postgresql://host/db?user=a&password=letmein", "letmein"),
+    ("curl -d \"user=a&password=letmein&x=1\" https://h", "letmein"),
+    ("psql \"host=h password=letmein dbname=x\"", "letmein"),
+    ("Server=db;User Id=sa;Password=Str0ng!&Pass;Encrypt=true", "Str0ng!&Pass"),
+    ("PGPASSWORD='a b c' psql", "a b c"),
+    ("export TOKEN=abcdef", "abcdef"),
+    ("PGPASSWORD=secret psql", "secret"),
     // JSON, YAML, Python, and JSON within JSON
     ("{\"password\": \"x\"}", "x"),
     ("{'access_token': 'x', 'n': 1}", "x"),
@@ -87,6 +94,9 @@ const SECRETS: &[(&str, &str)] = &[
     ("mysqldump -uroot -phunter db", "hunter"),
     ("curl -u user:pw https://host", "pw"),
     ("curl --user user:pw https://host", "pw"),
+    ("curl -uuser:pw https://host", "pw"),
+    ("docker login -u bob -p hunter2", "hunter2"),
+    ("kubectl create secret generic x --from-literal=password=hunter", "hunter"),
     ("curl \\\n  -u 'user:p w' https://host", "p w"),
     ("sshpass -p x ssh host", "x"),
     ("sshpass -p'x' ssh host", "x"),
@@ -111,7 +121,15 @@ const SECRETS: &[(&str, &str)] = &[
     ("Password:\n  hunter2\n", "hunter2"),
     ("login(password='x001abc… [cut]", "x001abc…"),
     ("unicode é password=“hunter2”", "“hunter2”"),
+    ("Password is: hunter2", "hunter2"),
+    ("use the passcode `1234` for the door", "1234"),
+    ("your one-time code is 123456", "123456"),
+    ("password - hunter2", "hunter2"),
+    ("password → hunter2", "hunter2"),
     // by form
+    ("AKIA_ wJalrXUtnFEMI7K7MDENG0bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI7K7MDENG0bPxRfiCYEXAMPLEKEY"),
+    ("https://hooks.slack.com/services/T0AB12CD3/B0AB12CD3/a1b2c3d4e5f6", "T0AB12CD3/B0AB12CD3/a1b2c3d4e5f6"),
+    ("sk-abcdefghijklmnopqrstuvwxyz", "sk-abcdefghijklmnopqrstuvwxyz"),
     (
         "jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3 ends",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3",
@@ -154,6 +172,8 @@ const NO_SECRETS: &[&str] = &[
     "id 123e4567-e89b-12d3-a456-426614174000",
     "session_id: 123",
     "mail a.very.long.address.with.many.parts.2023@example.com",
+    "Access token → jamie-solomon@gmail.com, password of mel2024@gmail.com",
+    "prep.headers[\"Authorization\"] = self.build_digest_header(x)",
     "write to mel.bailey2024@gmail.com",
     "call show_received_payment_requests_page_1_of_20",
     "access_token: string, required",
@@ -188,6 +208,12 @@ const NO_SECRETS: &[&str] = &[
     "https://host:8080/path/@scope/name",
     "https://medium.com/@user and git@github.com:a/b.git and ssh://git@host/x",
     "the cookie: a small biscuit",
+    "pwd: /home/user/project1 OLDPWD=/tmp/a1",
+    "password: 8-20 characters",
+    "password was reset on 2023-05-18, the password is the same as before",
+    "I have the venmo password: it's in the supervisor app",
+    "The access token is valid for 3600 seconds",
+    "hf_hub_download npm_lifecycle_event sk-learn-contrib-package-names",
     "pad_token: '[PAD]', eos_token: \"</s>\"",
     "next_page_token: 2",
     "tests pass: 12, fail: 3",
@@ -238,6 +264,12 @@ fn a_secret_is_known_again_where_nothing_names_it() {
     // an ordinary word is not looked for
     redactor.learn("password='melissa'");
     assert_eq!(redactor.clean("melissa"), "melissa");
+}
+
+#[test]
+fn two_secrets_next_to_each_other() {
+    assert_eq!(redact("AKIAIOSFODNN7EXAMPLE,wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"), "<secret_1>,<secret_2>");
+    assert_eq!(redact("AccessKey=a1b2c3d4;SecretKey=x"), "AccessKey=<secret_1>;SecretKey=<secret_2>");
 }
 
 /// Text made of what the search looks for, so that its rules meet each other.

@@ -11,6 +11,7 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     shapes::private_keys(text, &mut found);
     shapes::url_credentials(text, &mut found);
+    shapes::aws_keys(text, &mut found);
     let mut place = Place::default();
     let mut behind = 0;
     for word in words(text) {
@@ -104,7 +105,8 @@ struct Place<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Command {
     Mysql,
-    Sshpass,
+    /// Of those whose `-p` takes a password.
+    Login,
     Redis,
     Curl,
 }
@@ -133,7 +135,8 @@ impl<'a> Place<'a> {
         self.before = if gap == b" " { self.word_before(text) } else { "" };
         self.at = word.end;
         match &text[word.clone()] {
-            "sshpass" => self.command = Some(Command::Sshpass),
+            "sshpass" => self.command = Some(Command::Login),
+            "login" if matches!(self.before, "docker" | "podman") => self.command = Some(Command::Login),
             "redis-cli" => self.command = Some(Command::Redis),
             "curl" => self.command = Some(Command::Curl),
             name if name.starts_with("mysql") || name.starts_with("mariadb") => self.command = Some(Command::Mysql),
@@ -207,7 +210,8 @@ fn join(text: &str, word: &Range<usize>) -> Option<(Join, usize)> {
         [b'=', ..] => sign(Join::Assign, 1),
         _ if remark.is_some() => None,
         [b'>', ..] if word.start > 0 && bytes[word.start - 1] == b'<' => sign(Join::Tag, 1),
-        [b'|', ..] => sign(Join::Space, 1),
+        [b'|', ..] | [b'-', b' ', ..] => sign(Join::Space, 1),
+        _ if text[at..].starts_with('→') => sign(Join::Sentence, '→'.len_utf8()),
         [b',', ..] if closed > word.end => sign(Join::Comma, 1),
         _ if spaced => sentence(text, at).map(|at| (Join::Sentence, at)).or(Some((Join::Space, at))),
         _ => None,
@@ -225,6 +229,7 @@ fn sentence(text: &str, at: usize) -> Option<usize> {
     });
     let behind = |end: usize| Some(skip_spaces(bytes, end));
     let (first, end) = words.next()?;
+    let first = first.strip_suffix(b":").unwrap_or(first);
     match first {
         b"to" => behind(end),
         b"is" | b"was" | b"are" | b"has" => {
@@ -269,6 +274,14 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
     if let [b'f' | b'F' | b'b' | b'B' | b'r' | b'R' | b'u' | b'U', b'"' | b'\'', ..] = &bytes[at..] {
         at += 1;
     }
+    // a directory: the other meaning of the name
+    if name.to_ascii_lowercase().ends_with("pwd") && matches!(bytes.get(at), Some(b'/' | b'~' | b'.')) {
+        return None;
+    }
+    // GITHUB_TOKEN=x says more than token=x, but N_TOKEN=30 is a number
+    let variable = join == Join::Assign && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let number = bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let kind = if variable && kind == Kind::Token && !number { Kind::Password } else { kind };
     let signed = matches!(join, Join::Assign | Join::Colon);
     if signed && !next_line && place.begins_line(text, word) {
         let value = read(text, at, true)?;
@@ -276,7 +289,10 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
         let ends_line = rest.copied().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| byte == b'#');
         // an argument or a call may have a line of its own
         let code = b",;()[]{}".contains(&bytes[value.end - 1]);
-        if !value.quoted && ends_line && !code {
+        // fields of a connection string or of a form in one line
+        let fields = (value.range.start..value.range.end)
+            .any(|at| b",;&".contains(&bytes[at]) && values::begins_field(bytes, at + 1));
+        if !value.quoted && ends_line && !code && !fields {
             return accept(text, &value, kind, Form::Setting);
         }
     }
@@ -285,11 +301,14 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
     if join == Join::Tag && !text[value.end..].starts_with("</") {
         return None;
     }
-    let variable = join == Join::Assign && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    // name=value in a query or a connection string; an argument of a call is followed by a comma or a bracket
+    let field = join == Join::Assign
+        && at == word.end + 1
+        && bytes.get(value.end).is_none_or(|byte| byte.is_ascii_whitespace() || b"&;\"'".contains(byte));
     let form = match join {
         _ if value.quoted => Form::Quoted,
         Join::Comma => return None,
-        _ if option || variable || join == Join::Tag => Form::Setting,
+        _ if option || variable || field || join == Join::Tag => Form::Setting,
         Join::Space => Form::Loose,
         _ if next_line => Form::Loose,
         _ => Form::Named,
@@ -299,9 +318,9 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
     if join == Join::Comma && !option && !call() {
         return None;
     }
-    // "the `password` `field`": quotes next to a name are no more than that
+    // "the password 'field'": quotes next to a name say less than behind a sign
     if join == Join::Space && value.quoted && !option {
-        return accept(text, &value, kind, Form::Loose);
+        return accept(text, &value, kind, Form::Named);
     }
     // an option behind an option
     if option && text[value.range.clone()].starts_with('-') && join == Join::Space {
@@ -387,7 +406,7 @@ fn header(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
     let first = read_plain(text, at);
     let scheme = &text[first.clone()];
     if bytes.get(first.end) == Some(&b' ') && is_scheme(scheme) {
-        return behind_scheme(text, first.end);
+        return fits(text, read_plain(text, skip_spaces(bytes, first.end)));
     }
     let rest = ["Digest", "AWS4-HMAC-SHA256", "Negotiate", "NTLM", "OAuth", "Hawk", "SharedKey", "Signature"];
     if bytes.get(first.end) == Some(&b' ') && rest.iter().any(|name| scheme.eq_ignore_ascii_case(name)) {
@@ -396,7 +415,8 @@ fn header(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
         return (end > start).then_some(start..end);
     }
     let opaque = values::is_credential(scheme) && (scheme.len() >= 16 || values::is_unmistakable(scheme));
-    (opaque && join != Join::Comma).then_some(first)
+    let call = matches!(bytes.get(first.end), Some(b'(' | b'['));
+    (opaque && !call && join != Join::Comma).then_some(first)
 }
 
 /// A run without white space, quotes and separators.
@@ -438,16 +458,20 @@ fn option(text: &str, word: &Range<usize>, place: &Place<'_>) -> Option<Range<us
         return None;
     }
     let command = place.command;
-    if name.starts_with("-p") && matches!(command, Some(Command::Mysql | Command::Sshpass)) {
+    if name.starts_with("-p") && matches!(command, Some(Command::Mysql | Command::Login)) {
         let attached = read(text, word.start + 2, false).map(|value| value.range);
         return match attached {
             Some(value) => fits(text, value),
-            None if command == Some(Command::Sshpass) => fits(text, argument(text, word.end)?),
+            None if command == Some(Command::Login) => fits(text, argument(text, word.end)?),
             None => None,
         };
     }
-    if matches!(name, "-u" | "-U" | "--user" | "--proxy-user") {
-        let value = argument(text, word.end)?;
+    let attached = command == Some(Command::Curl) && name.starts_with("-u") && name.len() > 2;
+    if attached || matches!(name, "-u" | "-U" | "--user" | "--proxy-user") {
+        let value = match attached {
+            true => read(text, word.start + 2, false)?.range,
+            false => argument(text, word.end)?,
+        };
         let (user, secret) = text[value.clone()].split_once(':')?;
         let numbers = [user, secret].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
         let paths = user.contains('/') || secret.starts_with(['/', '\\']);

@@ -59,6 +59,9 @@ const ENDINGS: &[(&str, bool, Kind)] = &[
 const BEFORE: &[&str] =
     &["api", "access", "secret", "private", "auth", "session", "refresh", "encryption", "signing", "account", "master"];
 
+/// Words that make a short secret of the `code` behind them; `time` as in "one-time".
+const BEFORE_CODE: &[&str] = &["pin", "otp", "time", "access", "security", "verification", "recovery", "reset"];
+
 /// Beginnings of what is a function about a password rather than a password.
 const VERBS: &[&str] = &[
     "reset_",
@@ -77,6 +80,10 @@ const VERBS: &[&str] = &[
 
 /// What the name says, if anything; `before` is the word before it.
 pub(super) fn kind(name: &str, before: &str) -> Option<Kind> {
+    let said = |words: &[&str]| words.iter().any(|word| before.eq_ignore_ascii_case(word));
+    if name.eq_ignore_ascii_case("code") && said(BEFORE_CODE) {
+        return Some(Kind::Pin);
+    }
     let name = name.trim_end_matches(|sign: char| sign.is_ascii_digit() || matches!(sign, '_' | '-'));
     let found = ENDINGS.iter().filter(|(ending, whole, _)| ends(name, ending, *whole)).map(|(_, _, kind)| *kind);
     // an ending that is longer says more
@@ -84,8 +91,7 @@ pub(super) fn kind(name: &str, before: &str) -> Option<Kind> {
     if kind == Kind::Password && VERBS.iter().any(|verb| name.starts_with(verb)) {
         return None;
     }
-    let named = matches!(name, "key" | "Key" | "KEY" | "token" | "Token")
-        && BEFORE.iter().any(|word| before.eq_ignore_ascii_case(word));
+    let named = matches!(name, "key" | "Key" | "KEY" | "token" | "Token") && said(BEFORE);
     Some(if named { Kind::Password } else { kind })
 }
 

@@ -53,10 +53,16 @@ pub(super) fn token(text: &str, word: &Range<usize>, path: bool) -> Option<usize
             return Some(end);
         }
     }
+    // the shortest token of those below
+    if found.len() < 13 {
+        return None;
+    }
     let found = found.trim_end_matches('-');
     let end = word.start + found.len();
     let beginning = |(beginning, more): &(&str, usize)| {
-        found.strip_prefix(beginning).is_some_and(|rest| rest.len() >= *more && has_random_part(rest, 8))
+        found
+            .strip_prefix(beginning)
+            .is_some_and(|rest| rest.len() >= *more && (has_random_part(rest, 8) || has_long_part(rest)))
     };
     let aws = |found: &str| {
         (found.starts_with("AKIA") || found.starts_with("ASIA"))
@@ -92,6 +98,30 @@ pub(super) fn has_random_part(word: &str, length: usize) -> bool {
     };
     let digest = |part: &str| length >= 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     word.split(['-', '_', '.']).any(|part| random(part) && !digest(part))
+}
+
+/// Whether some part is so long that no name has it.
+fn has_long_part(word: &str) -> bool {
+    word.split(['-', '_']).any(|part| part.len() >= 20 && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// Secret keys of AWS next to the id of the key, as in a list of keys without names.
+pub(super) fn aws_keys(text: &str, found: &mut Vec<Range<usize>>) {
+    let bytes = text.as_bytes();
+    for (at, _) in text.match_indices("AKIA").chain(text.match_indices("ASIA")) {
+        let start = word_end(&bytes[..bytes.len().min(at + 32)], at);
+        let window = &bytes[start..bytes.len().min(start + 120)];
+        let sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+');
+        let mut run = start;
+        for piece in window.split(|byte| !sign(byte)) {
+            let has = |kind: fn(&u8) -> bool| piece.iter().any(kind);
+            let mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
+            if piece.len() == 40 && mixed {
+                found.push(run..run + 40);
+            }
+            run += piece.len() + 1;
+        }
+    }
 }
 
 /// Bodies of private keys in PEM.
@@ -135,6 +165,10 @@ pub(super) fn url_credentials(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     for (colon, _) in text.match_indices("://") {
         let start = colon + 3;
+        if let Some(secret) = webhook(text, start) {
+            found.push(secret);
+            continue;
+        }
         let window = &bytes[start..bytes.len().min(start + AUTHORITY)];
         let until = |stop: &dyn Fn(&u8) -> bool| &window[..window.iter().position(stop).unwrap_or(window.len())];
         let outside = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>\\()".contains(byte);
@@ -158,6 +192,17 @@ pub(super) fn url_credentials(text: &str, found: &mut Vec<Range<usize>>) {
             found.push(secret);
         }
     }
+}
+
+/// Addresses that are a secret from here on.
+const WEBHOOKS: &[&str] = &["hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"];
+
+fn webhook(text: &str, at: usize) -> Option<Range<usize>> {
+    let host = WEBHOOKS.iter().find(|host| text[at..].starts_with(**host))?;
+    let start = at + host.len();
+    let sign = |byte: &u8| byte.is_ascii_alphanumeric() || b"/_-".contains(byte);
+    let length = text.as_bytes()[start..].iter().take_while(|byte| sign(byte)).count();
+    (length >= 16).then_some(start..start + length)
 }
 
 fn last_at(bytes: &[u8]) -> Option<usize> {

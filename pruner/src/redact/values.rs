@@ -47,11 +47,15 @@ pub(super) fn read(text: &str, at: usize, whole: bool) -> Option<Value> {
     // a quote that nothing closes: the text was cut
     let open = usize::from(bytes.get(at).is_some_and(|byte| b"\"'`".contains(byte)));
     let at = at + open;
-    let separates = |byte: u8| byte.is_ascii_whitespace() || (!whole && b"\"'`,;&|()[]{}<>".contains(&byte));
+    let separates = |byte: u8| byte.is_ascii_whitespace() || (!whole && b"\"'`,;|()[]{}<>".contains(&byte));
     let mut end = at;
     while end < bytes.len() && !separates(bytes[end]) {
         // an escape of the text around, such as \n in a JSON string
         if bytes[end] == b'\\' && bytes.get(end + 1).is_some_and(|next| b"nrt\"'".contains(next)) {
+            break;
+        }
+        // the next field of a query, but not a sign of the password
+        if bytes[end] == b'&' && !whole && begins_field(bytes, end + 1) {
             break;
         }
         end += 1;
@@ -59,6 +63,13 @@ pub(super) fn read(text: &str, at: usize, whole: bool) -> Option<Value> {
     // punctuation and emphasis behind the value are no part of it
     let value = text[at..end].trim_end_matches(['.', ':', '*', '\\']).len();
     (value > 0).then_some(Value { range: at..at + value, quoted: open > 0, end })
+}
+
+/// Whether `name=` stands there.
+pub(super) fn begins_field(bytes: &[u8], at: usize) -> bool {
+    let name =
+        bytes[at..].iter().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.[]".contains(byte)).count();
+    name > 0 && bytes.get(at + name) == Some(&b'=')
 }
 
 /// A value in quotes. Quotes that are escaped themselves (JSON within JSON) close with as many backslashes.
@@ -95,6 +106,10 @@ pub(super) fn is_secret(value: &str, kind: Kind, form: Form, next: Option<u8>) -
     {
         return false;
     }
+    // an address behind a name is often its owner's
+    if matches!(form, Form::Named | Form::Loose) && is_mail(value) {
+        return false;
+    }
     let signs = Signs::of(value);
     let length = value.chars().count();
     match (kind, form) {
@@ -103,7 +118,7 @@ pub(super) fn is_secret(value: &str, kind: Kind, form: Form, next: Option<u8>) -
         (Kind::Password, Form::Quoted) => !is_prose(value),
         (Kind::Password, Form::Setting) => true,
         (Kind::Password, Form::Named) => match (signs.digit, signs.letter, signs.other) {
-            (true, false, false) => length >= 4,
+            (true, false, false) => length >= 4 && value.bytes().all(|byte| byte.is_ascii_digit()),
             (true, _, _) => length >= 3,
             (false, _, true) => length >= 6,
             (false, _, false) => length >= 8 && signs.inner_capital,
@@ -125,8 +140,19 @@ pub(super) fn is_secret(value: &str, kind: Kind, form: Form, next: Option<u8>) -
 /// A value so unlike a word that it can be looked for where nothing names it.
 pub(super) fn is_unmistakable(value: &str) -> bool {
     let signs = Signs::of(value);
-    let mail = value.split_once('@').is_some_and(|(_, host)| host.contains('.'));
-    value.len() >= 6 && signs.digit && signs.letter && !is_numbered_name(value) && !value.contains(' ') && !mail
+    value.len() >= 6
+        && signs.digit
+        && signs.letter
+        && !is_numbered_name(value)
+        && !value.contains(' ')
+        && !is_mail(value)
+}
+
+/// An e-mail address.
+fn is_mail(value: &str) -> bool {
+    let host = value.split_once('@').map_or("", |(_, host)| host);
+    let last = host.rsplit('.').next().unwrap_or_default();
+    host.contains('.') && last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// Whether the argument of an option that takes nothing but a secret is one.
@@ -144,6 +170,7 @@ pub(super) fn is_credential(value: &str) -> bool {
         && !value.contains(STAND_IN)
         && !value.contains("://")
         && !is_placeholder(value, Form::Named)
+        && !is_code(value, Form::Named, None)
         && (signs.digit || signs.inner_capital || value.len() >= 20 || value.ends_with('='))
 }
 
@@ -253,7 +280,6 @@ const NO_VALUES: &[&str] = &[
     "password",
     "passwd",
     "token",
-    "secret",
     "key",
     "bearer",
     "basic",
@@ -306,7 +332,7 @@ fn is_placeholder(value: &str, form: Form) -> bool {
         .strip_prefix('#')
         .is_some_and(|hex| matches!(hex.len(), 3 | 6) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let lower = value.to_lowercase();
-    let yours = ["your_", "your-", "your ", "my_", "my-"].iter().any(|start| lower.starts_with(start));
+    let yours = ["your_", "your-", "your "].iter().any(|start| lower.starts_with(start));
     let plain = lower.trim_matches(|sign: char| !sign.is_alphanumeric());
     variable
         || framed
@@ -320,6 +346,9 @@ fn is_placeholder(value: &str, form: Form) -> bool {
 
 /// An expression rather than a literal: a call, an index, a path of names, the name of such a secret itself.
 fn is_code(value: &str, form: Form, next: Option<u8>) -> bool {
+    if value == "secret" && matches!(form, Form::Quoted | Form::Setting) {
+        return false;
+    }
     let name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.');
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     // in quotes `Password22` is one, `password` and `my_password1` are not
@@ -354,7 +383,8 @@ fn is_prose(value: &str) -> bool {
         let word = word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
         NO_VALUES.contains(&word.as_str()) || matches!(word.as_str(), "your" | "an" | "too" | "this" | "be" | "by")
     };
-    words.len() > 1 && words.iter().any(said)
+    // a single letter is no word that tells
+    words.len() > 1 && words.iter().any(|word| word.len() > 1 && said(word))
 }
 
 #[cfg(test)]
