@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_file_larger_than_any_model_is_refused_before_it_is_read() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        file.as_file().set_len(1 << 40).unwrap();
+        file.as_file().set_len(MAX_BYTES + 1).unwrap();
         let Err(Failure::Data(reason)) = ModelFile::read(file.path()) else { panic!("it was read") };
         assert!(reason.contains("larger than 256 MiB"), "{reason}");
     }
