@@ -53,9 +53,13 @@ fn foldline(args: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary was built");
-    // a program that reads no input closes it: no failure
-    let _ = child.stdin.take().expect("it is piped").write_all(input);
-    child.wait_with_output().expect("the program ends")
+    let mut stdin = child.stdin.take().expect("it is piped");
+    // on a thread of its own, since the program may answer before it has read everything
+    std::thread::scope(|scope| {
+        // a program that reads no input closes it: no failure
+        scope.spawn(move || stdin.write_all(input));
+        child.wait_with_output().expect("the program ends")
+    })
 }
 
 fn code(output: &Output) -> Option<i32> {
@@ -117,6 +121,14 @@ fn json_puts_everything_on_stdout_and_is_read_back_as_scores() {
         foldline(&["--summary", &other, "--history", &history, "--judge", "scores", "--scores", &recorded], b"");
     assert_eq!(replay.stdout, SUMMARY.replace("6097", "6098").as_bytes());
     assert!(stderr(&replay).contains("scores_mismatch"));
+    // nor are scores that name none of its entries
+    for scores in [r#"{"x1": 0.1, "x2": 0.9}"#, "{}", r#"{"entries": []}"#] {
+        let recorded = dir.file("other.json", scores);
+        let args = ["--summary", &summary, "--history", &history, "--judge", "scores", "--scores", &recorded];
+        let replay = foldline(&args, b"");
+        assert_eq!((code(&replay), replay.stdout.as_slice()), (Some(0), SUMMARY.as_bytes()));
+        assert!(stderr(&replay).contains("scores_mismatch"), "{scores}: {}", stderr(&replay));
+    }
 }
 
 #[test]
@@ -230,6 +242,58 @@ fn requests_one_a_line_remember_the_committed_summary() {
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["summary"], PRUNED);
     assert_eq!(code(&foldline(&["--json"], b"{}")), Some(65));
     assert_eq!(code(&foldline(&[], b"")), Some(2));
+}
+
+#[test]
+fn a_request_with_a_misspelt_field_is_refused_and_the_fields_are_named() {
+    let request = json!({ "summary": SUMMARY, "histroy": [{ "action": "x", "observation": "ok" }] });
+    let output = foldline(&["--json"], request.to_string().as_bytes());
+    assert_eq!(code(&output), Some(65));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["status"], &answer["summary"]), (&json!("invalid_request"), &json!(SUMMARY)));
+    let reason = answer["reason"].as_str().unwrap();
+    for word in ["`histroy`", "`history`", "`recent`", "`previous`", "`task`", "`session`", "`tau`", "`shadow`"] {
+        assert!(reason.contains(word), "{word}: {reason}");
+    }
+}
+
+/// A summary of a gigabyte, or without an end, is passed on without being held; in JSON it is refused.
+#[test]
+fn a_summary_too_long_to_hold_is_passed_on_unread() {
+    let dir = Dir::new("huge");
+    let history = dir.file("h.jsonl", HISTORY);
+    let huge = dir.0.join("huge.md");
+    let file = std::fs::File::create(&huge).unwrap();
+    file.set_len(17 << 20).unwrap();
+    let huge = huge.display().to_string();
+    let base = ["--summary", &huge, "--history", &history];
+    let account = dir.0.join("a.json").display().to_string();
+    let output = foldline(&[&base[..], &["--account", &account]].concat(), b"");
+    assert_eq!((code(&output), output.stdout.len()), (Some(0), 17 << 20));
+    assert!(stderr(&output).contains("summary_too_large"), "{}", stderr(&output));
+    let account: Value = serde_json::from_slice(&std::fs::read(account).unwrap()).unwrap();
+    assert_eq!(account["status"], "summary_too_large");
+    let piped = foldline(&["--summary", "-", "--history", &history], &vec![b'x'; 17 << 20]);
+    assert_eq!((code(&piped), piped.stdout.len()), (Some(0), 17 << 20));
+    let output = foldline(&[&base[..], &["--json"]].concat(), b"");
+    assert_eq!(code(&output), Some(65), "{}", stderr(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["status"], &answer["summary"]), (&json!("summary_too_large"), &Value::Null));
+}
+
+/// One that is too long is answered once, and the next one is read from its beginning.
+#[test]
+fn a_request_too_long_does_not_spoil_the_next() {
+    let good = json!({ "summary": "- a\n", "history": [{ "action": "x", "observation": "ok" }] });
+    let input = format!("{}\n{good}\n", "x".repeat((64 << 20) + 5));
+    let output = foldline(&["--stream"], input.as_bytes());
+    let statuses: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["status"].clone())
+        .collect();
+    assert_eq!((statuses.len(), &statuses[0]), (2, &json!("invalid_request")));
+    assert_ne!(statuses[1], "invalid_request");
+    assert_eq!(code(&foldline(&["--json"], &vec![b' '; (64 << 20) + 5])), Some(65));
 }
 
 #[test]

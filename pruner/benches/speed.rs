@@ -5,6 +5,7 @@ use foldline_pruner::evidence::Evidence;
 use foldline_pruner::history::{Span, Step};
 use foldline_pruner::judge::{Asked, Judge};
 use foldline_pruner::judges::lexical::Lexical;
+use foldline_pruner::redact::{Clean, redact};
 
 fn main() {
     divan::main();
@@ -55,4 +56,24 @@ fn lexical_judge(bencher: divan::Bencher<'_, '_>) {
     let asked: Vec<Asked<'_>> = document.entries.iter().map(Asked::from).collect();
     let span = Span { history: &history, ..Span::default() };
     bencher.bench(|| Lexical.judge(&span, &asked));
+}
+
+/// What a judge elsewhere costs before anything is sent: the same history, a password in every output.
+#[divan::bench]
+fn redaction(bencher: divan::Bencher<'_, '_>) {
+    let (mut history, summary) = (history(), summary());
+    for (at, step) in history.iter_mut().enumerate() {
+        step.observation.push_str(&format!("{{\"password\": \"x{at}yz77\"}}\n"));
+    }
+    let document = parse(&summary, Prose::Auto);
+    let asked: Vec<Asked<'_>> = document.entries.iter().map(Asked::from).collect();
+    let span = Span { history: &history, ..Span::default() };
+    bencher.bench(|| Clean::new(&span, &asked).entries().len());
+}
+
+/// Ten megabytes in one line.
+#[divan::bench(args = ["{\"id\": 1, \"name\": \"Ann Lee\"}, ", "{\"password\": \"x1\"}, ", "-u a:", "word "])]
+fn redaction_of_one_line(bencher: divan::Bencher<'_, '_>, part: &str) {
+    let text = part.repeat(10_000_000 / part.len());
+    bencher.bench(|| redact(&text).len());
 }

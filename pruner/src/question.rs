@@ -3,13 +3,14 @@
 //! It is the source question of the paper (Appendix F). Scores and thresholds belong to a wording, so the wording has a
 //! version and a hash, both of which go into every account and every recorded score.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::evidence::Evidence;
-use crate::history::Span;
-use crate::judge::{Asked, Wording};
-use crate::redact::Redactor;
+use crate::judge::Wording;
+use crate::redact::Clean;
 
 /// Version of the wording; a changed text is a new version.
 pub const VERSION: &str = "source/1";
@@ -50,29 +51,25 @@ pub fn yes_no() -> String {
     format!("Answer with one word.\nyes: {YES}\nno: {NO}")
 }
 
-/// What is judged: task, retained interaction, earlier summary, pooled evidence and the entries, secrets replaced.
-pub fn state(span: &Span<'_>, evidence: &Evidence<'_>, entries: &[Asked<'_>], from: usize) -> Value {
-    let mut redact = Redactor::default();
-    let mut clean = |text: &str| Value::String(redact.clean(text));
-    let recent: Vec<Value> = span
-        .recent
-        .iter()
-        .map(|step| json!({ "action": clean(&step.action), "output": clean(&step.observation) }))
-        .collect();
-    let chunks: Vec<Value> = evidence.chunks(from..from + entries.len()).into_iter().map(&mut clean).collect();
+/// What is judged: task, retained interaction, earlier summary, and the entries of a range with their pooled evidence. It
+/// takes nothing but what was cleaned, so that nothing else can be sent.
+pub fn state(clean: &Clean, evidence: &Evidence<'_>, range: Range<usize>) -> Value {
+    let span = clean.span();
+    let recent: Vec<Value> =
+        span.recent.iter().map(|step| json!({ "action": step.action, "output": step.observation })).collect();
     let mut texts = Map::new();
     let mut sections = Map::new();
-    for entry in entries {
-        texts.insert(entry.id.to_string(), clean(entry.text));
+    for entry in &clean.entries()[range.clone()] {
+        texts.insert(entry.id.to_string(), entry.text.into());
         if !entry.section.is_empty() {
-            sections.insert(entry.id.to_string(), clean(&entry.section.join(" > ")));
+            sections.insert(entry.id.to_string(), entry.section.join(" > ").into());
         }
     }
     json!({
-        "task": span.task.map(&mut clean),
+        "task": span.task,
         "recent": recent,
-        "previous": span.previous.map(&mut clean),
-        "evidence": chunks,
+        "previous": span.previous,
+        "evidence": evidence.chunks(range),
         "entries": texts,
         "sections": sections,
     })

@@ -1,190 +1,192 @@
 //! Secrets do not leave the machine: what looks like one is replaced before a request is built.
 //!
-//! A secret gets the same stand-in wherever it occurs, so a judge can still see that an entry repeats an output. Replaced
-//! are: what follows `Authorization:`, `Bearer` or `Basic`; what follows a key such as `password`, `api_key`, `secret` or
-//! `access_token` and `:` or `=`; tokens with a known beginning (`sk-`, `ghp_`, `eyJ`, ...); and runs of 32 or more
-//! letters and digits that hold both and are not made of short words or the groups of a UUID **\[choice\]**.
+//! Found are secrets by their form ([`shapes`]: tokens with a known beginning, private keys, credentials in URLs, long
+//! runs of letters and digits) and secrets by what stands before them ([`find`]: names such as `password` or `api_key`,
+//! headers, options of a command line). Only the value goes; its name stays. A secret gets the same stand-in wherever it
+//! occurs, so a judge can still see that an entry repeats an output; one that is unmistakable is replaced even where
+//! nothing names it.
+//!
+//! It is written by hand rather than with regular expressions because most of the work is to tell values from prose and
+//! code, and so that its cost is plain: one walk over the text, each step of which looks ahead a bounded number of bytes
+//! or consumes what it read. All cuts are at ASCII signs, so no character is split.
+
+mod find;
+mod names;
+mod shapes;
+mod values;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::history::{Span, Step};
+use crate::judge::Asked;
+use names::Kind;
+
+/// What every stand-in begins with. A stand-in is one word to the evidence search, so a shared secret counts as shared.
+const STAND_IN: &str = "<secret_";
+
+/// Searches of a text at most; one finds nearly everything, the second that nothing is left.
+const ROUNDS: usize = 8;
 
 /// Replaces secrets, remembering which stand-in is whose.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    known: BTreeMap<String, String>,
+    known: BTreeMap<String, usize>,
 }
-
-const KEYS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "client_secret",
-    "api_key",
-    "apikey",
-    "api-key",
-    "x-api-key",
-    "access_token",
-    "refresh_token",
-    "id_token",
-    "auth_token",
-    "token",
-    "private_key",
-    "cookie",
-    "set-cookie",
-];
-
-const SCHEMES: &[&str] = &["bearer", "basic"];
-
-const BEGINNINGS: &[&str] = &[
-    "sk-",
-    "pk-",
-    "rk-",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "eyJ",
-    "hf_",
-    "npm_",
-    "pypi-",
-];
 
 impl Redactor {
-    /// The text with its secrets replaced by `<secret N>`.
+    /// Remembers the secrets of a text, so that they are also replaced where nothing names them.
+    pub fn learn(&mut self, text: &str) {
+        for range in find::secrets(text) {
+            self.number(&text[range]);
+        }
+    }
+
+    /// The text with its secrets replaced by `<secret_1>`, `<secret_2>`, ...
     pub fn clean(&mut self, text: &str) -> String {
+        let mut cleaned = text.to_string();
+        // what is replaced may have hidden another secret from the search, such as a quote within a password
+        for _ in 0..ROUNDS {
+            match self.replaced(&cleaned) {
+                Some(once_more) => cleaned = once_more,
+                None => break,
+            }
+        }
+        cleaned
+    }
+
+    /// The text with the secrets replaced that a search finds; `None` if it finds none.
+    fn replaced(&mut self, text: &str) -> Option<String> {
+        let mut ranges = find::secrets(text);
+        ranges.sort_unstable_by_key(|range| (range.start, range.end));
+        for range in &ranges {
+            self.number(&text[range.clone()]);
+        }
+        ranges.extend(self.repeated(text));
+        if ranges.is_empty() {
+            return None;
+        }
         let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        // what the word before asks for the next one
-        let mut expect = Expect::Nothing;
-        while !rest.is_empty() {
-            let start = rest.find(is_part).unwrap_or(rest.len());
-            let (gap, tail) = rest.split_at(start);
-            expect = expect.over(gap);
-            out.push_str(gap);
-            let end = tail.find(|sign| !is_part(sign)).unwrap_or(tail.len());
-            let (word, tail) = tail.split_at(end);
-            rest = tail;
-            if word.is_empty() {
-                break;
-            }
-            // punctuation at the end of a sentence is no part of a token
-            let core = word.trim_end_matches(['.', '-']);
-            let lower = core.to_ascii_lowercase();
-            if SCHEMES.contains(&lower.as_str()) {
-                out.push_str(word);
-                expect = Expect::Word;
-            } else if (expect == Expect::Word && core.len() >= 3 && looks_opaque(core)) || is_token(core) {
-                out.push_str(&self.stand_in(core));
-                out.push_str(&word[core.len()..]);
-                expect = Expect::Nothing;
-            } else {
-                out.push_str(word);
-                expect = match key(&lower) {
-                    _ if lower == "authorization" => Expect::Sign,
-                    true => Expect::Sign,
-                    false => Expect::Nothing,
-                };
-            }
+        let mut at = 0;
+        for range in joined(ranges) {
+            out.push_str(&text[at..range.start]);
+            out.push_str(&format!("{STAND_IN}{}>", self.number(&text[range.clone()])));
+            at = range.end;
         }
-        out
+        out.push_str(&text[at..]);
+        Some(out)
     }
 
-    fn stand_in(&mut self, secret: &str) -> String {
+    /// Remembers an output that is one unmistakable word where the action spoke of a secret, as `print(password)` does.
+    fn learn_printed(&mut self, step: &Step) {
+        let word = step.observation.trim();
+        let names_secret =
+            |word: Range<usize>| matches!(names::kind(&step.action[word], ""), Some(Kind::Password | Kind::Token));
+        if word.len() <= 512 && values::is_unmistakable(word) && find::words(&step.action).any(names_secret) {
+            self.number(word);
+        }
+    }
+
+    fn number(&mut self, secret: &str) -> usize {
         let next = self.known.len() + 1;
-        self.known.entry(secret.to_string()).or_insert_with(|| format!("<secret {next}>")).clone()
+        *self.known.entry(secret.to_string()).or_insert(next)
+    }
+
+    /// Places of known secrets that cannot be ordinary words, wherever they stand by themselves.
+    fn repeated(&self, text: &str) -> Vec<Range<usize>> {
+        let known = |range: &Range<usize>| {
+            let word = &text[range.clone()];
+            self.known.contains_key(word) && values::is_unmistakable(word)
+        };
+        if self.known.is_empty() {
+            return Vec::new();
+        }
+        find::words(text).chain(find::pieces(text)).filter(known).collect()
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Expect {
-    Nothing,
-    /// A `:` or `=`, then the secret.
-    Sign,
-    /// The secret.
-    Word,
-}
-
-impl Expect {
-    fn over(self, gap: &str) -> Expect {
-        let short = gap.chars().count() <= 6 && !gap.contains('\n');
-        match self {
-            Expect::Sign if short && gap.contains([':', '=']) => Expect::Word,
-            Expect::Word if short && !gap.contains([',', ')', ']', '}', ';']) => Expect::Word,
-            _ => Expect::Nothing,
+/// Ranges in order, those that overlap made one.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
         }
     }
+    joined
 }
 
-fn is_part(sign: char) -> bool {
-    sign.is_alphanumeric() || matches!(sign, '_' | '-' | '.' | '~' | '+' | '$' | '!' | '#' | '%' | '^' | '&' | '@')
+/// One text without its secrets.
+pub fn redact(text: &str) -> String {
+    Redactor::default().clean(text)
 }
 
-fn key(word: &str) -> bool {
-    KEYS.iter()
-        .any(|key| word == *key || word.strip_suffix(key).is_some_and(|before| before.ends_with(['_', '-', '.'])))
+/// An entry without its secrets.
+#[derive(Clone, Debug)]
+struct CleanEntry {
+    id: String,
+    text: String,
+    section: Vec<String>,
 }
 
-/// A word behind a key that is a value rather than prose (`password: required`, `access_token: string`).
-fn looks_opaque(word: &str) -> bool {
-    word.bytes().any(|byte| byte.is_ascii_digit())
-        || (word.len() >= 8 && !word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
+/// Everything a judge elsewhere may be shown, secrets replaced before anything is cut or chosen from it.
+#[derive(Clone, Debug)]
+pub struct Clean {
+    task: Option<String>,
+    history: Vec<Step>,
+    recent: Vec<Step>,
+    previous: Option<String>,
+    entries: Vec<CleanEntry>,
 }
 
-fn is_token(word: &str) -> bool {
-    if word.len() >= 16 && BEGINNINGS.iter().any(|beginning| word.starts_with(beginning)) {
-        return true;
-    }
-    let digits = word.bytes().any(|byte| byte.is_ascii_digit());
-    let letters = word.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let long_part = word.split(['-', '_', '.']).any(|part| part.len() >= 16);
-    word.len() >= 32 && digits && letters && long_part && !word.contains('@')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn clean(text: &str) -> String {
-        Redactor::default().clean(text)
-    }
-
-    #[test]
-    fn headers_keys_and_tokens_are_replaced() {
-        assert_eq!(clean("Authorization: Bearer abc123"), "Authorization: Bearer <secret 1>");
-        assert_eq!(clean("authorization = \"Basic dXNlcjpwYXNz1\""), "authorization = \"Basic <secret 1>\"");
-        assert_eq!(clean("password='hunter22', next"), "password='<secret 1>', next");
-        assert_eq!(clean("{\"access_token\": \"a1b2c3\"}"), "{\"access_token\": \"<secret 1>\"}");
-        assert_eq!(clean("key sk-proj-0123456789abcdef."), "key <secret 1>.");
-        assert_eq!(clean("deploy_api_key=Zz9yyyyy"), "deploy_api_key=<secret 1>");
-    }
-
-    #[test]
-    fn the_same_secret_has_the_same_stand_in() {
+impl Clean {
+    /// Replaces the secrets of a span and of the entries. Actions of the history teach secrets but are not kept: they are
+    /// shown to nobody.
+    pub fn new(span: &Span<'_>, entries: &[Asked<'_>]) -> Clean {
         let mut redactor = Redactor::default();
-        let token = "a1".repeat(20);
-        assert_eq!(redactor.clean(&format!("t={token}")), "t=<secret 1>");
-        assert_eq!(redactor.clean(&format!("x {} {token}", "b2".repeat(20))), "x <secret 2> <secret 1>");
+        let steps = || span.history.iter().chain(span.recent);
+        let of_steps = steps().flat_map(|step| [step.action.as_str(), step.observation.as_str()]);
+        for text in of_steps.chain(span.task).chain(span.previous) {
+            redactor.learn(text);
+        }
+        for step in steps() {
+            redactor.learn_printed(step);
+        }
+        for entry in entries {
+            // a list under the heading "Password" names its items so
+            match entry.section.last() {
+                Some(heading) => redactor.learn(&format!("{heading}: {}", entry.text)),
+                None => redactor.learn(entry.text),
+            }
+        }
+        let mut clean = |text: &str| redactor.clean(text);
+        let mut entry = |entry: &Asked<'_>| CleanEntry {
+            id: entry.id.to_string(),
+            text: clean(entry.text),
+            section: entry.section.iter().map(|heading| clean(heading)).collect(),
+        };
+        let entries = entries.iter().map(&mut entry).collect();
+        let mut output = |step: &Step| Step { action: String::new(), observation: clean(&step.observation) };
+        let history = span.history.iter().map(&mut output).collect();
+        let mut whole = |step: &Step| Step { action: clean(&step.action), observation: clean(&step.observation) };
+        let recent = span.recent.iter().map(&mut whole).collect();
+        Clean { task: span.task.map(&mut clean), history, recent, previous: span.previous.map(&mut clean), entries }
     }
 
-    #[test]
-    fn names_identifiers_and_documentation_stay() {
-        for text in [
-            "id 123e4567-e89b-12d3-a456-426614174000",
-            "call show_received_payment_requests_page_1_of_20",
-            "access_token: string, required",
-            "the password of the account",
-            "token count: 5 of them\nnext",
-            "mail a.very.long.address.with.many.parts.2023@example.com",
-        ] {
-            assert_eq!(clean(text), text);
+    /// The span.
+    pub fn span(&self) -> Span<'_> {
+        Span {
+            task: self.task.as_deref(),
+            history: &self.history,
+            recent: &self.recent,
+            previous: self.previous.as_deref(),
         }
+    }
+
+    /// The entries, in order.
+    pub fn entries(&self) -> Vec<Asked<'_>> {
+        self.entries.iter().map(|CleanEntry { id, text, section }| Asked { id, text, section }).collect()
     }
 }

@@ -124,6 +124,75 @@ fn what_is_sent_is_the_wire_format_without_secrets() {
     }
 }
 
+/// Each secret stands where only one of the parts of a request could bring it.
+#[test]
+fn nothing_that_is_sent_remembered_or_said_holds_a_secret() {
+    let reply = json!({
+        "answers": { "e1": { "noul": 0.9 }, "e2": { "noul": 0.9 }, "e3": { "noul": 0.9 } },
+        "choices": [{ "logprobs": { "content": [{ "top_logprobs": [{ "token": "yes", "logprob": -0.1 }] } ] } }],
+    });
+    let mock = Mock::start(move |_, _| Reply::ok(reply.to_string()));
+    // the passages and chunks of the evidence end within this password
+    let across = |at: usize| format!("{} password='c4tc5-h1s-p4rt-of-1t-a11' ok", "w ".repeat(at / 2 - 10));
+    let step = |action: &str, output: &str| Step { action: action.into(), observation: output.into() };
+    let history = [
+        step("login(password='act10n-only')", &across(300)),
+        step("x", &across(2_000)),
+        step("print(venmo_password)", "pr1nted-alone\n"),
+        step("x", "-----BEGIN PRIVATE KEY-----\nMIIsecretbody\n-----END PRIVATE KEY-----"),
+    ];
+    let recent = [step("curl -u user:rec3nt-act https://h", "Set-Cookie: sid=rec3nt-out; Path=/")];
+    let task = "Use postgres://u:t4sk-pw@host/db";
+    let span =
+        Span { task: Some(task), history: &history, recent: &recent, previous: Some("- the password: pr3vious") };
+    let summary = "## token ghp_inheading1234567\n- logged in with act10n-only, then pr1nted-alone\n\
+                   - w ok password c4tc5-h1s-p4rt-of-1t-a11\n- **Password**:\n  - un1ied\n";
+    let secrets = [
+        "act10n",
+        "c4tc5",
+        "p4rt",
+        "a11'",
+        "pr1nted",
+        "MIIsecret",
+        "rec3nt",
+        "t4sk",
+        "pr3vious",
+        "inheading",
+        "un1ied",
+    ];
+    let dir = std::env::temp_dir().join(format!("foldline-prune-secrets-{}", std::process::id()));
+    let mut link = Link::new(&mock.url, "m");
+    link.cache = Some(dir.clone());
+    let judges: [Box<dyn Judge>; 2] = [Box::new(Jev::new(link.clone())), Box::new(LogProbs::new(link))];
+    for judge in judges {
+        let (_, account) = prune(summary, &span, &*judge, &Options::default());
+        assert_eq!(account.status, Status::NothingToPrune, "{}", account.reason);
+    }
+    let requests = mock.requests();
+    assert_eq!(requests.len(), 4);
+    let files = std::fs::read_dir(&dir).unwrap().map(|file| file.unwrap().path());
+    let kept = files.map(|file| format!("{} {}", file.display(), std::fs::read_to_string(&file).unwrap()));
+    let seen: Vec<String> = requests.iter().map(|request| request.body.clone()).chain(kept).collect();
+    std::fs::remove_dir_all(&dir).unwrap();
+    for secret in secrets {
+        assert!(seen.iter().all(|text| !text.contains(secret)), "{secret} went out");
+    }
+    // the names are still there, and the entry shares its stand-in with the output
+    let body: Value = serde_json::from_str(&requests[0].body).unwrap();
+    let entry = body["state"]["entries"]["e2"].as_str().unwrap();
+    let stand_in = entry.rsplit(' ').next().unwrap();
+    assert!(stand_in.starts_with("<secret_"), "{entry}");
+    assert!(body["state"]["evidence"].to_string().contains(&format!("password='{stand_in}'")), "{}", body["state"]);
+
+    // a URL with a key that nobody answers
+    for url in ["http://u:s3cret1@127.0.0.1:9/bot/sk-aaaabbbbcccc1234?key=s3cret2", "ht tp://u:s3cret1@h"] {
+        let mut link = Link::new(url, "m");
+        link.retries = 0;
+        let reason = prune(summary, &span, &Jev::new(link), &Options::default()).1.reason;
+        assert!(!reason.contains("s3cret") && !reason.contains("aaaabbbb") && !reason.is_empty(), "{reason}");
+    }
+}
+
 #[test]
 fn a_busy_server_is_asked_again_and_then_left_alone() {
     let body = answers(&[("e1", 0.9), ("e2", 0.1)]);

@@ -11,6 +11,7 @@ use foldline_frontiers::Streams;
 use foldline_models::{Model, fit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::Path;
 
 /// What `format` says.
@@ -19,8 +20,8 @@ pub const FORMAT: &str = "foldline.model/1.0";
 pub const FOLDS: FoldPlan = FoldPlan::Stem { k: 5, repetitions: 20 };
 /// Rows kept for the conformance vectors of a policy.
 const SAMPLES: usize = 16;
-/// Largest model file read, in bytes.
-const MAX_BYTES: u64 = 4 << 30;
+/// Largest model file read, in bytes: the scores of some half a million boundaries.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// A fitted model with its out-of-fold scores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -176,11 +177,7 @@ impl ModelFile {
     /// `Failure::Data` naming the file and what is wrong with it.
     pub fn read(path: &Path) -> Result<ModelFile, Failure> {
         let cannot = |problem: String| Failure::Data(format!("{}: {problem}", path.display()));
-        let found = std::fs::metadata(path).map_err(|error| cannot(format!("cannot be read: {error}")))?;
-        if found.len() > MAX_BYTES {
-            return Err(cannot(format!("is larger than {MAX_BYTES} bytes")));
-        }
-        let bytes = std::fs::read(path).map_err(|error| cannot(format!("cannot be read: {error}")))?;
+        let bytes = read_bounded(path).map_err(cannot)?;
         let stated: Stated = serde_json::from_slice(&bytes).map_err(|error| cannot(format!("is no JSON: {error}")))?;
         if stated.format != FORMAT {
             return Err(cannot(format!("its format is {:?}, expected {FORMAT:?}", stated.format)));
@@ -197,6 +194,19 @@ impl ModelFile {
     }
 }
 
+/// The bytes of a file that is no larger than a model file may be: by its size if it states one, and by what is read.
+fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    let large = || format!("is larger than {} MiB, the most a model file may have; is it one?", MAX_BYTES >> 20);
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.len() > MAX_BYTES {
+        return Err(large());
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES { Err(large()) } else { Ok(bytes) }
+}
+
 /// The format alone, read first so that another version is named as such.
 #[derive(Deserialize)]
 struct Stated {
@@ -207,6 +217,14 @@ struct Stated {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_larger_than_any_model_is_refused_before_it_is_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(MAX_BYTES + 1).unwrap();
+        let Err(Failure::Data(reason)) = ModelFile::read(file.path()) else { panic!("it was read") };
+        assert!(reason.contains("larger than 256 MiB"), "{reason}");
+    }
 
     #[test]
     fn samples_span_the_scores() {

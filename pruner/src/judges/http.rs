@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +11,10 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::judge::{FaultKind, JudgeFault};
+use crate::evidence::Evidence;
+use crate::history::Span;
+use crate::judge::{Answers, Asked, FaultKind, JudgeFault, Usage};
+use crate::redact::{Clean, redact};
 
 /// How a server is asked.
 #[derive(Clone, Debug)]
@@ -85,13 +89,21 @@ pub(super) struct Client {
     memory: Mutex<BTreeMap<String, Value>>,
 }
 
+/// Entries that one request asks about, and the evidence for them.
+pub(super) struct Asking<'a> {
+    pub(super) clean: &'a Clean,
+    pub(super) evidence: &'a Evidence<'a>,
+    pub(super) entries: &'a [Asked<'a>],
+    pub(super) range: Range<usize>,
+}
+
 /// What the check made of an answer, and whether the answer was remembered.
 type Checked<T> = Result<(T, bool), JudgeFault>;
 
 /// One answered request.
-pub(super) struct Reply {
-    pub(super) body: Value,
-    pub(super) cached: bool,
+struct Reply {
+    body: Value,
+    cached: bool,
 }
 
 impl Client {
@@ -105,9 +117,63 @@ impl Client {
         Client { link, agent, memory: Mutex::new(BTreeMap::new()) }
     }
 
+    /// Asks about all entries, in requests of at most `most` entries that stay within the limit.
+    ///
+    /// Where a request would be too long its entries are halved; an entry that fits nowhere is not judged. `body` makes a
+    /// request, `read` the scores of its reply; a malformed reply spoils the whole result.
+    pub(super) fn judge(
+        &self,
+        span: &Span<'_>,
+        entries: &[Asked<'_>],
+        most: usize,
+        body: impl Fn(&Asking<'_>) -> Value,
+        read: impl Fn(&Value, &[Asked<'_>]) -> Result<Vec<Option<f64>>, JudgeFault> + Sync,
+    ) -> Result<Answers, JudgeFault> {
+        // before evidence is cut from it, so that no secret is cut in two
+        let clean = Clean::new(span, entries);
+        let cleaned = clean.entries();
+        let texts: Vec<&str> = cleaned.iter().map(|entry| entry.text).collect();
+        let evidence = Evidence::find(&clean.span(), &texts);
+        let mut answers = Answers { scores: vec![None; entries.len()], ..Answers::default() };
+        let mut ranges = Vec::new();
+        let mut bodies = Vec::new();
+        let starts = (0..entries.len()).step_by(most);
+        let mut open: Vec<Range<usize>> = starts.map(|from| from..entries.len().min(from + most)).rev().collect();
+        while let Some(range) = open.pop() {
+            let asking = Asking { clean: &clean, evidence: &evidence, entries: &cleaned, range: range.clone() };
+            let body = body(&asking);
+            if tokens_at_most(&body.to_string()) <= self.link.limit_tokens {
+                ranges.push(range);
+                bodies.push(body);
+            } else if range.len() == 1 {
+                answers.source_not_shown += 1;
+            } else {
+                let middle = range.start.midpoint(range.end);
+                open.push(middle..range.end);
+                open.push(range.start..middle);
+            }
+        }
+        let replies = self.ask_all(&bodies, |at, reply| {
+            let scores = read(reply, &entries[ranges[at].clone()])?;
+            Ok((scores, reply["model"].as_str().map(str::to_string), usage(reply)))
+        })?;
+        for (range, ((scores, model, usage), cached)) in ranges.into_iter().zip(replies) {
+            answers.scores[range].copy_from_slice(&scores);
+            answers.model = answers.model.or(model);
+            if cached {
+                answers.cached += 1;
+            } else {
+                answers.requests += 1;
+                answers.usage.input_tokens += usage.input_tokens;
+                answers.usage.output_tokens += usage.output_tokens;
+            }
+        }
+        Ok(answers)
+    }
+
     /// Sends the bodies, a few at a time, and returns what `check` makes of the answers, in order of the bodies.
     /// Only answers that pass the check are remembered.
-    pub(super) fn ask_all<T: Send>(
+    fn ask_all<T: Send>(
         &self,
         bodies: &[Value],
         check: impl Fn(usize, &Value) -> Result<T, JudgeFault> + Sync,
@@ -169,7 +235,8 @@ impl Client {
         }
         let mut response = request.send(text).map_err(|error| Failure {
             wait: matches!(error, ureq::Error::Io(_) | ureq::Error::ConnectionFailed).then_some(Duration::ZERO),
-            detail: format!("the judge at {} did not answer: {error}", shown(&self.link.url)),
+            // a malformed URL is quoted in the error
+            detail: format!("the judge at {} did not answer: {}", shown(&self.link.url), redact(&error.to_string())),
         })?;
         let status = response.status().as_u16();
         let wait = matches!(status, 408 | 429 | 500..=599).then(|| {
@@ -216,8 +283,7 @@ impl Client {
     }
 }
 
-/// SHA-256 of where and what was asked: URL, and the body with state, questions and model.
-/// A URL as messages may show it: without credentials and without a query, either of which may hold a key.
+/// A URL as messages may show it: without credentials, query and what looks like a key in its path.
 fn shown(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -225,9 +291,10 @@ fn shown(url: &str) -> String {
         rest.split_once('/').map_or((rest, String::new()), |(host, path)| (host, format!("/{path}")));
     let host = authority.rsplit('@').next().unwrap_or_default();
     let separator = if scheme.is_empty() { "" } else { "://" };
-    format!("{scheme}{separator}{host}{path}")
+    redact(&format!("{scheme}{separator}{host}{path}"))
 }
 
+/// SHA-256 of where and what was asked: URL, and the body with state, questions and model.
 fn cache_name(url: &str, body: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(url.as_bytes());
@@ -248,6 +315,15 @@ fn hint(status: u16) -> &'static str {
         401 | 403 => " (key wrong or missing; keys are read from the environment)",
         404 => " (the path does not exist; set the whole URL of the endpoint)",
         _ => "",
+    }
+}
+
+/// Tokens of a reply, under the names of either format.
+fn usage(reply: &Value) -> Usage {
+    let tokens = |keys: [&str; 2]| keys.iter().find_map(|key| reply["usage"][key].as_u64()).unwrap_or(0);
+    Usage {
+        input_tokens: tokens(["input_tokens", "prompt_tokens"]),
+        output_tokens: tokens(["output_tokens", "completion_tokens"]),
     }
 }
 

@@ -6,10 +6,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::evidence::Evidence;
 use crate::history::Span;
-use crate::judge::{Answers, Asked, FaultKind, Judge, JudgeFault, Usage, Wording};
-use crate::judges::http::{Client, Link, tokens_at_most};
+use crate::judge::{Answers, Asked, FaultKind, Judge, JudgeFault, Wording};
+use crate::judges::http::{Asking, Client, Link};
 use crate::question;
 
 /// The System One judge.
@@ -46,40 +45,16 @@ impl Jev {
         Jev { client: Client::new(link) }
     }
 
-    fn body(&self, span: &Span<'_>, evidence: &Evidence<'_>, entries: &[Asked<'_>], from: usize) -> Value {
+    fn body(&self, asking: &Asking<'_>) -> Value {
+        let entries = &asking.entries[asking.range.clone()];
         let questions: Map<String, Value> =
             entries.iter().map(|entry| (entry.id.to_string(), question::noul(entry.id))).collect();
         json!({
             "model": self.client.link.model,
-            "state": question::state(span, evidence, entries, from),
+            "state": question::state(asking.clean, asking.evidence, asking.range.clone()),
             "questions": questions,
         })
     }
-
-    /// Splits the entries into requests within the limit. A batch without a body holds one entry that fits nowhere.
-    fn batches(&self, span: &Span<'_>, evidence: &Evidence<'_>, entries: &[Asked<'_>]) -> Vec<Batch> {
-        let mut open = vec![(0, entries.len())];
-        let mut batches = Vec::new();
-        while let Some((from, to)) = open.pop() {
-            let body = self.body(span, evidence, &entries[from..to], from);
-            if tokens_at_most(&body.to_string()) <= self.client.link.limit_tokens {
-                batches.push(Batch { from, to, body: Some(body) });
-            } else if to - from == 1 {
-                batches.push(Batch { from, to, body: None });
-            } else {
-                let middle = from.midpoint(to);
-                open.push((middle, to));
-                open.push((from, middle));
-            }
-        }
-        batches
-    }
-}
-
-struct Batch {
-    from: usize,
-    to: usize,
-    body: Option<Value>,
 }
 
 impl Judge for Jev {
@@ -92,37 +67,7 @@ impl Judge for Jev {
     }
 
     fn judge(&self, span: &Span<'_>, entries: &[Asked<'_>]) -> Result<Answers, JudgeFault> {
-        let texts: Vec<&str> = entries.iter().map(|entry| entry.text).collect();
-        let evidence = Evidence::find(span, &texts);
-        let batches = self.batches(span, &evidence, entries);
-        let mut answers = Answers { scores: vec![None; entries.len()], ..Answers::default() };
-        let mut sent = Vec::new();
-        let mut bodies = Vec::new();
-        for batch in batches {
-            match batch.body {
-                Some(body) => {
-                    sent.push(batch.from..batch.to);
-                    bodies.push(body);
-                }
-                None => answers.source_not_shown += 1,
-            }
-        }
-        let replies = self.client.ask_all(&bodies, |at, reply| {
-            let scores = read(reply, &entries[sent[at].clone()])?;
-            Ok((scores, reply["model"].as_str().map(str::to_string), usage(reply)))
-        })?;
-        for (range, ((scores, model, usage), cached)) in sent.into_iter().zip(replies) {
-            answers.scores[range].copy_from_slice(&scores);
-            answers.model = answers.model.or(model);
-            if cached {
-                answers.cached += 1;
-            } else {
-                answers.requests += 1;
-                answers.usage.input_tokens += usage.input_tokens;
-                answers.usage.output_tokens += usage.output_tokens;
-            }
-        }
-        Ok(answers)
+        self.client.judge(span, entries, entries.len().max(1), |asking| self.body(asking), read)
     }
 }
 
@@ -151,9 +96,4 @@ pub fn read(reply: &Value, entries: &[Asked<'_>]) -> Result<Vec<Option<f64>>, Ju
         }
     };
     entries.iter().map(read).collect()
-}
-
-fn usage(reply: &Value) -> Usage {
-    let tokens = |key: &str| reply["usage"][key].as_u64().unwrap_or(0);
-    Usage { input_tokens: tokens("input_tokens"), output_tokens: tokens("output_tokens") }
 }

@@ -5,10 +5,9 @@
 
 use serde_json::{Value, json};
 
-use crate::evidence::Evidence;
 use crate::history::Span;
-use crate::judge::{Answers, Asked, FaultKind, Judge, JudgeFault, Usage, Wording};
-use crate::judges::http::{Client, Link, tokens_at_most};
+use crate::judge::{Answers, Asked, FaultKind, Judge, JudgeFault, Wording};
+use crate::judges::http::{Asking, Client, Link};
 use crate::question;
 
 /// The judge over token probabilities.
@@ -26,7 +25,9 @@ impl LogProbs {
         LogProbs { client: Client::new(link) }
     }
 
-    fn body(&self, state: &Value, id: &str) -> Value {
+    fn body(&self, asking: &Asking<'_>) -> Value {
+        let state = question::state(asking.clean, asking.evidence, asking.range.clone());
+        let id = asking.entries[asking.range.start].id;
         let text = format!("{}\n{}", question::instructions(id), question::yes_no());
         json!({
             "model": self.client.link.model,
@@ -49,36 +50,7 @@ impl Judge for LogProbs {
     }
 
     fn judge(&self, span: &Span<'_>, entries: &[Asked<'_>]) -> Result<Answers, JudgeFault> {
-        let texts: Vec<&str> = entries.iter().map(|entry| entry.text).collect();
-        let evidence = Evidence::find(span, &texts);
-        let mut answers = Answers { scores: vec![None; entries.len()], ..Answers::default() };
-        let mut sent = Vec::new();
-        let mut bodies = Vec::new();
-        for (at, entry) in entries.iter().enumerate() {
-            let state = question::state(span, &evidence, &entries[at..=at], at);
-            let body = self.body(&state, entry.id);
-            if tokens_at_most(&body.to_string()) <= self.client.link.limit_tokens {
-                sent.push(at);
-                bodies.push(body);
-            } else {
-                answers.source_not_shown += 1;
-            }
-        }
-        let replies = self.client.ask_all(&bodies, |_, reply| {
-            Ok((read(reply)?, reply["model"].as_str().map(str::to_string), usage(reply)))
-        })?;
-        for (at, ((score, model, usage), cached)) in sent.into_iter().zip(replies) {
-            answers.scores[at] = score;
-            answers.model = answers.model.or(model);
-            if cached {
-                answers.cached += 1;
-            } else {
-                answers.requests += 1;
-                answers.usage.input_tokens += usage.input_tokens;
-                answers.usage.output_tokens += usage.output_tokens;
-            }
-        }
-        Ok(answers)
+        self.client.judge(span, entries, 1, |asking| self.body(asking), |reply, _| Ok(vec![read(reply)?]))
     }
 }
 
@@ -104,11 +76,6 @@ pub fn read(reply: &Value) -> Result<Option<f64>, JudgeFault> {
         }
     }
     Ok((yes + no > 0.0).then(|| yes / (yes + no)))
-}
-
-fn usage(reply: &Value) -> Usage {
-    let tokens = |key: &str| reply["usage"][key].as_u64().unwrap_or(0);
-    Usage { input_tokens: tokens("prompt_tokens"), output_tokens: tokens("completion_tokens") }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! Read are: an account (`{"entries": [{"id", "text_sha256", "score"}, ...], "wording": {...}}`), a map
 //! `{"e1": 0.9, "e2": null}`, or a list `[0.9, null]` in order of the entries. `null` or an absent id is an entry without
-//! an answer, which stays. Where hashes of the texts or of the wording are recorded they must agree.
+//! an answer, which stays; scores that hold none of the ids belong to another summary. Where hashes of the texts are
+//! recorded they must agree.
 
 use std::collections::BTreeMap;
 
@@ -99,6 +100,12 @@ impl Judge for Scores {
                 return Err(mismatch(format!("{recorded} scores are recorded, but the summary has {found} entries")));
             }
             return Ok(Answers { scores: ordered.clone(), ..Answers::default() });
+        }
+        if !entries.iter().any(|entry| self.by_id.contains_key(entry.id)) {
+            let [recorded, found] = [self.by_id.len(), entries.len()];
+            return Err(mismatch(format!(
+                "none of the {found} entries of the summary is among the {recorded} recorded"
+            )));
         }
         let mut scores = Vec::with_capacity(entries.len());
         for entry in entries {

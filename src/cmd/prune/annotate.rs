@@ -1,6 +1,7 @@
 //! `foldline prune annotate`: what a judge says of every summary of a corpus, as observables of its boundary.
 
 use super::judges::JudgeArgs;
+use super::lines::{LONGEST, Line, next_line};
 use super::steps::step_of;
 use super::{Failure, say};
 use crate::files::stream_whole;
@@ -10,7 +11,7 @@ use foldline_pruner::history::{Span, Step};
 use foldline_pruner::judge::Judge;
 use foldline_pruner::prune::{Options, Tau, prune};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::PathBuf;
 
 /// Add `summary_entries` and `summary_unsupported` to every boundary of a corpus that holds a summary and its prefix
@@ -45,18 +46,29 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut problem = None;
     let [mut judged, mut passed] = [0usize; 2];
     let written = stream_whole(&args.out, |out| {
-        for (at, line) in BufReader::new(file).lines().enumerate() {
-            let line = line?;
-            let Ok(mut boundary) = serde_json::from_str::<Value>(&line) else {
-                problem = Some(format!("line {} is no JSON object", at + 1));
-                return Err(std::io::Error::other("unreadable corpus"));
+        let mut input = BufReader::new(file);
+        let mut line = Vec::new();
+        for number in 1.. {
+            let mut unreadable = |what: &str| {
+                problem = Some(format!("line {number} {what}"));
+                std::io::Error::other("unreadable corpus")
+            };
+            match next_line(&mut input, &mut line)? {
+                Line::End => break,
+                Line::TooLong => return Err(unreadable(&format!("is longer than {} MiB", LONGEST >> 20))),
+                Line::Whole => {}
+            }
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            let Ok(mut boundary) = serde_json::from_slice::<Value>(text) else {
+                return Err(unreadable("is no JSON object"));
             };
             if observe(&mut boundary, &*judge, args.tau) {
                 judged += 1;
                 writeln!(out, "{boundary}")?;
             } else {
                 passed += 1;
-                writeln!(out, "{line}")?;
+                out.write_all(text)?;
+                out.write_all(b"\n")?;
             }
         }
         Ok(())

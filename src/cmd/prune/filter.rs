@@ -1,5 +1,6 @@
 //! One summary in, one summary out; or JSON requests, one a line.
 
+use super::lines::{LONGEST, Line, next_line};
 use super::steps::{read_steps, step_of};
 use super::{Failure, FilterArgs, Global, print, say};
 use crate::files::write_whole;
@@ -12,11 +13,12 @@ use foldline_pruner::prune::{Options, Tau, prune};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
-/// Bytes of a request line at most; a longer one is answered as invalid.
-const MAX_REQUEST: u64 = 256 << 20;
+/// Bytes of a summary that is read; a longer one is passed on as it comes. It is far above what is judged, so that an
+/// account can still say what a summary too large was.
+const LARGEST_SUMMARY: u64 = 16 << 20;
 
 /// Prunes the summary of the command line, or the requests on stdin.
 ///
@@ -27,7 +29,10 @@ pub fn run(args: &FilterArgs, global: &Global) -> Result<(), Failure> {
     let options = Options { tau: args.tau, prose: args.prose.into(), shadow: args.shadow };
     match &args.summary {
         Some(summary) => {
-            let bytes = read_bytes(summary)?;
+            let (bytes, rest) = read_summary(summary)?;
+            if let Some(rest) = rest {
+                return pass_on(args, &bytes, rest, global);
+            }
             // from here on the summary comes through, whatever else is wrong
             match judge.and_then(|judge| file(args, &bytes, &*judge, &options, global)) {
                 // the summary is out already; the code tells a script that it was no text
@@ -119,8 +124,9 @@ fn lines(account: &Account) -> Vec<String> {
     account.entries.iter().map(line).collect()
 }
 
-/// One request (see docs/prune.md).
+/// One request (see docs/prune.md). A misspelt field would go unnoticed as "no source", so no other is taken.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Request {
     summary: String,
     #[serde(default)]
@@ -140,11 +146,11 @@ type Memory = BTreeMap<String, String>;
 
 fn request(judge: &dyn Judge, options: &Options) -> Result<(), Failure> {
     let mut text = Vec::new();
-    std::io::stdin()
-        .lock()
-        .take(MAX_REQUEST)
-        .read_to_end(&mut text)
-        .map_err(|error| Failure::Data(format!("standard input: cannot be read: {error}")))?;
+    std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut text).map_err(cannot_read_stdin)?;
+    if text.len() as u64 > LONGEST {
+        print(&format!("{}\n", too_long()))?;
+        return Err(Failure::Data(TOO_LONG.to_owned()));
+    }
     let (answer, valid) = answer(&text, judge, options, &mut Memory::new());
     print(&format!("{answer}\n"))?;
     if valid { Ok(()) } else { Err(Failure::Data(answer["reason"].as_str().unwrap_or_default().to_owned())) }
@@ -154,17 +160,28 @@ fn request(judge: &dyn Judge, options: &Options) -> Result<(), Failure> {
 fn stream(judge: &dyn Judge, options: &Options) -> Result<(), Failure> {
     let mut memory = Memory::new();
     let mut input = std::io::stdin().lock();
-    let cannot = |error: std::io::Error| Failure::Data(format!("standard input: cannot be read: {error}"));
+    let mut line = Vec::new();
     loop {
-        let mut line = Vec::new();
-        if input.by_ref().take(MAX_REQUEST).read_until(b'\n', &mut line).map_err(cannot)? == 0 {
-            return Ok(());
-        }
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        print(&format!("{}\n", answer(&line, judge, options, &mut memory).0))?;
+        let answer = match next_line(&mut input, &mut line).map_err(cannot_read_stdin)? {
+            Line::End => return Ok(()),
+            Line::TooLong => too_long(),
+            Line::Whole if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Line::Whole => answer(&line, judge, options, &mut memory).0,
+        };
+        print(&format!("{answer}\n"))?;
     }
+}
+
+fn cannot_read_stdin(error: std::io::Error) -> Failure {
+    Failure::Data(format!("standard input: cannot be read: {error}"))
+}
+
+/// What is said of a request that was not read to its end.
+const TOO_LONG: &str = "the request is longer than 64 MiB; give --summary and --history as files";
+
+/// The answer to a request that is too long: its summary is somewhere in what was not read.
+fn too_long() -> Value {
+    json!({ "status": "invalid_request", "reason": TOO_LONG, "changed": false, "summary": null })
 }
 
 /// The answer to a request, and whether it was a valid one.
@@ -208,14 +225,45 @@ fn answer(text: &[u8], judge: &dyn Judge, options: &Options, memory: &mut Memory
     (value, true)
 }
 
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+/// What follows the part of a summary that was read.
+type Rest = Box<dyn Read>;
+
+/// The summary, and the rest of its input where it is longer than what is read.
+fn read_summary(path: &Path) -> Result<(Vec<u8>, Option<Rest>), Failure> {
     let cannot = |error: std::io::Error| Failure::Data(format!("{}: cannot be read: {error}", path.display()));
-    if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(cannot)?;
-        return Ok(bytes);
+    let mut input: Rest = if path.as_os_str() == "-" {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(std::fs::File::open(path).map_err(cannot)?)
+    };
+    let mut bytes = Vec::new();
+    input.by_ref().take(LARGEST_SUMMARY + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    let more = bytes.len() as u64 > LARGEST_SUMMARY;
+    Ok((bytes, more.then_some(input)))
+}
+
+/// Passes on a summary that is too long to be held: as it came, without keeping it.
+fn pass_on(args: &FilterArgs, bytes: &[u8], mut rest: Rest, global: &Global) -> Result<(), Failure> {
+    let name = Status::SummaryTooLarge.name();
+    let reason = format!("the summary has more than {} MiB: it was not read", LARGEST_SUMMARY >> 20);
+    let answer = json!({ "status": name, "reason": reason, "changed": false, "summary": null });
+    if let Some(path) = &args.account {
+        write_whole(path, format!("{answer:#}\n").as_bytes())
+            .map_err(|error| Failure::Other(format!("{}: cannot be written: {error}", path.display())))?;
     }
-    std::fs::read(path).map_err(cannot)
+    if global.json {
+        print(&format!("{answer:#}\n"))?;
+        return Err(Failure::Data(format!("{reason} and is not in the answer; without --json it is passed on")));
+    }
+    print_bytes(bytes)?;
+    match std::io::copy(&mut rest, &mut std::io::stdout().lock()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::Other(format!("the rest of the summary cannot be passed on: {error}")));
+        }
+        _ => {}
+    }
+    say(&format!("prune: {name}: {reason}, but passed on as it is"));
+    Ok(())
 }
 
 fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {

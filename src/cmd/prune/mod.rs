@@ -6,6 +6,7 @@ mod arms;
 mod construct;
 mod filter;
 mod judges;
+mod lines;
 #[cfg(feature = "study")]
 mod report;
 #[cfg(feature = "study")]
