@@ -12,6 +12,7 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct Trajectory {
     /// The task it worked on; the trajectory's id before `~` where it is not recorded.
+    #[cfg(feature = "study")]
     pub task_id: String,
     /// The instruction, where recorded.
     pub instruction: Option<String>,
@@ -52,6 +53,7 @@ pub fn read(path: &Path) -> Result<BTreeMap<String, Trajectory>, Failure> {
         let steps = value["steps"].as_array().ok_or_else(|| place(format!("{id}: no `steps`")))?;
         let steps = steps.iter().map(step_of).collect::<Result<Vec<Step>, _>>();
         let trajectory = Trajectory {
+            #[cfg(feature = "study")]
             task_id: value["task_id"].as_str().unwrap_or_else(|| task_of(id)).to_owned(),
             instruction: value["instruction"].as_str().map(str::to_owned),
             steps: steps.map_err(|problem| place(format!("{id}: steps: {problem}")))?,
@@ -62,11 +64,13 @@ pub fn read(path: &Path) -> Result<BTreeMap<String, Trajectory>, Failure> {
 }
 
 /// The task of a trajectory's id: what stands before `~`.
+#[cfg(feature = "study")]
 pub fn task_of(trajectory_id: &str) -> &str {
     trajectory_id.split_once('~').map_or(trajectory_id, |(task, _)| task)
 }
 
 /// The scenario of a task: what stands before its last `_` (the whole id if there is none).
+#[cfg(feature = "study")]
 pub fn scenario_of(task_id: &str) -> &str {
     task_id.rsplit_once('_').map_or(task_id, |(stem, _)| stem)
 }
