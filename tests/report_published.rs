@@ -34,7 +34,7 @@ fn mark(x: f64, y: f64, ends: (f64, f64), advantage: (f64, f64)) -> Option<Mark>
 
 fn series(index: usize, name: &str, points: &[(f64, f64)], mark: Option<Mark>) -> Series {
     let points = points.iter().map(|&(allowed, avoided)| (allowed / 590.0, avoided)).collect();
-    Series { index, name: name.to_owned(), hue: index, dashed: false, shown: true, points, mark }
+    Series { index, name: name.to_owned(), hue: index, dashed: false, shown: true, points, thinned: false, mark }
 }
 
 fn figure(view: View) -> FrontierPlot {

@@ -48,10 +48,7 @@ enum Format {
 /// `Failure::Data` for a run that cannot be read, `Failure::Usage` for options that do not go together,
 /// `Failure::Other` for the output.
 pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
-    let mut runs = Vec::with_capacity(args.runs.len());
-    for path in &args.runs {
-        runs.push(RunReport::read(path)?.0);
-    }
+    let runs = RunReport::read_all(&args.runs)?;
     if let Some(number) = &args.table {
         return print_table(&runs, number);
     }

@@ -2,15 +2,16 @@
 
 use super::content::{
     Block, Figure, LegendEntry, Line, Number, Piece, Plot, Report, Row, Section, Source, Style, Table, Tone, Verdict,
-    code, join, numbers, plain, strong, text, words,
+    brief, code, join, numbers, settle_intervals, strong, text, words,
 };
 use super::plot::forest::{ForestPlot, ForestRow};
 use super::plot::frontier::{FrontierPlot, Mark, Series, View};
-use super::reading::cell_words;
+use super::reading::{SCORES_FROM_A_FILE, cell_words};
+use super::thin::{most_points, thinned};
 use super::verdicts::{Side, against_random};
 use super::{FORMAT, RunReport, frontier_columns};
 use crate::cmd::Failure;
-use crate::compare::Comparison;
+use crate::compare::{Comparison, TriggerResult};
 use foldline_frontiers::{Estimate, Unit};
 use serde_json::json;
 
@@ -28,22 +29,21 @@ impl RunReport {
         let document = serde_json::to_value(comparison)
             .map_err(|error| Failure::Other(format!("the comparison cannot be shown: {error}")))?;
         let source = Source::results(&document);
-        let subtitle = vec![
-            source.count("/n"),
-            text(" boundaries, "),
-            source.count("/tasks"),
-            text(" tasks; target "),
-            code(comparison.target.clone()),
-            text(", positive at "),
-            source.count("/positives"),
-            text("; matched at "),
-            code(comparison.retain.to_string()),
-            text(" retained; every trigger less "),
-            code(comparison.reference.clone()),
-        ];
-        let mut sections = vec![frontier(comparison, &source), differences(comparison, &source)];
+        let subtitle = join([
+            source.counted("/n", "boundary", "boundaries"),
+            vec![text(", ")],
+            source.counted("/tasks", "task", "tasks"),
+            vec![text("; target "), code(comparison.target.clone()), text(", positive at ")],
+            vec![source.count("/positives"), text("; matched at "), code(comparison.retain.to_string())],
+            vec![text(" retained; every trigger less "), code(comparison.reference.clone())],
+        ]);
+        let most = most_points(comparison.triggers.iter().map(|trigger| trigger.frontier.len()).collect());
+        let replicate = replicate(comparison);
+        let has_yardstick = replicate.is_some();
+        let mut sections = vec![frontier(comparison, &source, replicate, most), differences(comparison, &source)];
         sections.push(yardstick(comparison, &source));
         sections.push(choices(comparison, &source));
+        settle_intervals(&mut sections);
         let report = Report {
             format: FORMAT.to_owned(),
             name: name.to_owned(),
@@ -58,10 +58,12 @@ impl RunReport {
             "series": comparison
                 .triggers
                 .iter()
-                .map(|trigger| frontier_columns(&trigger.name, &trigger.frontier, trigger.operating_point.threshold))
+                .map(|trigger| {
+                    frontier_columns(&trigger.name, &trigger.frontier, trigger.operating_point.threshold, most)
+                })
                 .collect::<Vec<_>>(),
         });
-        Ok(RunReport { report, frontiers, has_yardstick: comparison.yardstick.is_some() })
+        Ok(RunReport { report, frontiers, has_yardstick })
     }
 }
 
@@ -90,28 +92,8 @@ fn verdicts(comparison: &Comparison, source: &Source<'_>) -> Vec<Verdict> {
             vec![text(").")],
         ]),
     });
-    verdicts.push(tally(comparison));
-    if let Some(position) = largest(comparison) {
-        let difference = &comparison.differences[position];
-        let side = Side::of(&difference.avoided);
-        let sentence = match side {
-            Side::Above => "avoids more: the interval of the difference lies above zero",
-            Side::Around => "is not distinguishable from it: the interval of the difference includes zero",
-            Side::Below => "avoids less: the interval of the difference lies below zero",
-            Side::Unknown => "cannot be told apart from it: the difference has no interval",
-        };
-        verdicts.push(Verdict {
-            tone: tone(side),
-            line: join([
-                vec![text("The largest difference to the reference at the matched share is that of ")],
-                vec![code(difference.trigger.clone()), text(", which "), strong(sentence), text(" (")],
-                source.estimate(&format!("/differences/{position}/avoided"), "task", DIFFERENCE),
-                vec![text(" avoided, ")],
-                source.estimate(&format!("/differences/{position}/auroc"), "task", DIFFERENCE),
-                vec![text(" AUROC). It is the largest of several: its interval is not adjusted for that.")],
-            ]),
-        });
-    }
+    verdicts.extend(tally(comparison));
+    verdicts.extend(largest(comparison, source));
     if let Some(yardstick) = &comparison.yardstick {
         let side = Side::of(&yardstick.triggers[0].comparison.same_label_difference);
         let (tone, sentence) = match side {
@@ -148,32 +130,73 @@ fn tone(side: Side) -> Tone {
     }
 }
 
-/// How many triggers avoid more, as much, less.
-fn tally(comparison: &Comparison) -> Verdict {
+/// How many triggers avoid more, as much, less; with one other trigger its own sentence says it.
+fn tally(comparison: &Comparison) -> Option<Verdict> {
+    let others = comparison.differences.len();
+    if others < 2 {
+        return None;
+    }
     let of = |side: Side| comparison.differences.iter().filter(|d| Side::of(&d.avoided) == side).count();
     let derived =
         |name: &str, value: usize| Piece::Number(Number::new(format!("derived#{name}"), value as f64, Style::Count));
-    Verdict {
-        tone: Tone::Note,
-        line: vec![
-            text("Of "),
-            derived("others", comparison.differences.len()),
-            text(" other triggers, "),
-            derived("avoid_more", of(Side::Above)),
-            text(" avoid more than the reference at the same share retained, "),
-            derived("avoid_less", of(Side::Below)),
-            text(" less, and for "),
-            derived("not_distinguishable", of(Side::Around)),
-            text(" the interval of the difference includes zero."),
-        ],
+    let more = of(Side::Above);
+    let mut line = vec![
+        text("Of "),
+        derived("others", others),
+        text(" other triggers, "),
+        derived("avoid_more", more),
+        text(if more == 1 { " avoids more" } else { " avoid more" }),
+        text(" than the reference at the same share retained, "),
+        derived("avoid_less", of(Side::Below)),
+        text(" less, and for "),
+        derived("not_distinguishable", of(Side::Around)),
+        text(" the interval of the difference includes zero"),
+    ];
+    if of(Side::Unknown) > 0 {
+        line.extend([text("; for "), derived("without_interval", of(Side::Unknown)), text(" there is no interval")]);
     }
+    line.push(text("."));
+    Some(Verdict { tone: Tone::Note, line })
 }
 
-/// The difference in avoided with the largest size.
-fn largest(comparison: &Comparison) -> Option<usize> {
+/// The difference in avoided with the largest size, or that there is none.
+fn largest(comparison: &Comparison, source: &Source<'_>) -> Option<Verdict> {
     let sizes = comparison.differences.iter().enumerate();
     let sizes = sizes.filter_map(|(index, difference)| Some((index, difference.avoided.point.defined()?.abs())));
-    sizes.rev().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
+    let (position, size) = sizes.rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let difference = &comparison.differences[position];
+    let several = comparison.differences.len() > 1;
+    if several && size == 0.0 {
+        let line = vec![text("At the matched share every other trigger avoids exactly as much as the reference.")];
+        return Some(Verdict { tone: Tone::Open, line });
+    }
+    let side = Side::of(&difference.avoided);
+    let sentence = match side {
+        Side::Above => "avoids more than the reference: the interval of the difference lies above zero",
+        Side::Around => "is not distinguishable from the reference: the interval of the difference includes zero",
+        Side::Below => "avoids less than the reference: the interval of the difference lies below zero",
+        Side::Unknown => "cannot be told apart from the reference: the difference has no interval",
+    };
+    let name = code(difference.trigger.clone());
+    Some(Verdict {
+        tone: tone(side),
+        line: join([
+            if several {
+                let before = "The largest difference to the reference at the matched share is that of ";
+                vec![text(before), name, text(", which "), strong(sentence), text(" (")]
+            } else {
+                vec![text("At the matched share "), name, text(" "), strong(sentence), text(" (")]
+            },
+            source.estimate(&format!("/differences/{position}/avoided"), "task", DIFFERENCE),
+            vec![text(" avoided, ")],
+            source.estimate(&format!("/differences/{position}/auroc"), "task", DIFFERENCE),
+            vec![text(if several {
+                " AUROC). It is the largest of several: its interval is not adjusted for that."
+            } else {
+                " AUROC)."
+            })],
+        ]),
+    })
 }
 
 fn ends(estimate: &Estimate) -> Option<(f64, f64)> {
@@ -191,7 +214,30 @@ fn shown(comparison: &Comparison) -> Vec<usize> {
     others
 }
 
-fn frontier(comparison: &Comparison, source: &Source<'_>) -> Section {
+/// The replicate's operating point, where it has one.
+fn replicate(comparison: &Comparison) -> Option<Mark> {
+    let statistics = &comparison.yardstick.as_ref()?.statistics;
+    let (x, y) = (statistics.retained.mean.point.defined()?, statistics.avoided.mean.point.defined()?);
+    Some(Mark {
+        x,
+        y,
+        x_ends: None,
+        y_ends: ends(&statistics.avoided.mean),
+        advantage_ends: ends(&statistics.advantage_count.mean),
+        words: format!("replicate (yardstick, half-sample labels): retained {x:.3}, avoided {y:.3}"),
+    })
+}
+
+/// What a trigger is, in words: names of scores from a file tell nothing.
+fn trigger_words(trigger: &TriggerResult) -> String {
+    match trigger.from.as_str() {
+        "scores" => SCORES_FROM_A_FILE.to_owned(),
+        // of two runs with the same cell each is called RUN:CELL
+        _ => cell_words(trigger.name.rsplit(':').next().unwrap_or_default()),
+    }
+}
+
+fn frontier(comparison: &Comparison, source: &Source<'_>, replicate: Option<Mark>, most: usize) -> Section {
     let shown = shown(comparison);
     let hue = |index: usize| match shown.iter().position(|&other| other == index) {
         Some(position) => (position, false),
@@ -207,11 +253,11 @@ fn frontier(comparison: &Comparison, source: &Source<'_>) -> Section {
             hue: hue(index).0,
             dashed: hue(index).1,
             shown: shown.contains(&index),
-            points: trigger
-                .frontier
+            points: thinned(&trigger.frontier, trigger.operating_point.threshold, most)
                 .iter()
                 .filter_map(|point| Some((point.retained, point.avoided.defined()?)))
                 .collect(),
+            thinned: trigger.frontier.len() > most,
             mark: trigger.avoided.point.defined().map(|avoided| Mark {
                 x: comparison.retain.value(),
                 y: avoided,
@@ -222,18 +268,6 @@ fn frontier(comparison: &Comparison, source: &Source<'_>) -> Section {
             }),
         })
         .collect();
-    let replicate = comparison.yardstick.as_ref().and_then(|yardstick| {
-        let statistics = &yardstick.statistics;
-        let (x, y) = (statistics.retained.mean.point.defined()?, statistics.avoided.mean.point.defined()?);
-        Some(Mark {
-            x,
-            y,
-            x_ends: None,
-            y_ends: ends(&statistics.avoided.mean),
-            advantage_ends: ends(&statistics.advantage_count.mean),
-            words: format!("replicate (yardstick, half-sample labels): retained {x:.3}, avoided {y:.3}"),
-        })
-    });
     let plot = |view: View, id: &str, title: &str, y_axis: &str| {
         let plot = FrontierPlot {
             label: title.to_owned(),
@@ -259,6 +293,20 @@ fn frontier(comparison: &Comparison, source: &Source<'_>) -> Section {
         shown: series.shown,
         fixed: false,
     });
+    let mut caption = vec![text(
+        "Markers stand at the matched share, the same for every trigger, with 95% task-clustered intervals. The reference \
+         comes first. The right panel shows the same lines less the random rule, enlarged.",
+    )];
+    if series.iter().any(|series| series.thinned) {
+        let most = Number::new("derived#line_points".to_owned(), most as f64, Style::Count);
+        caption.extend([
+            text(" Long lines are thinned: at most "),
+            Piece::Number(most),
+            text(" of their thresholds are drawn and can be read; "),
+            code("compare.json"),
+            text(" holds all."),
+        ]);
+    }
     let figure = Figure {
         plots: vec![
             plot(
@@ -275,10 +323,7 @@ fn frontier(comparison: &Comparison, source: &Source<'_>) -> Section {
             ),
         ],
         legend: legend.collect(),
-        caption: vec![text(
-            "Markers stand at the matched share, the same for every trigger, with 95% task-clustered intervals. The \
-             reference comes first. The right panel shows the same lines less the random rule, enlarged.",
-        )],
+        caption,
     };
     let rows = comparison.triggers.iter().enumerate().map(|(index, trigger)| {
         let at = format!("/triggers/{index}");
@@ -286,10 +331,7 @@ fn frontier(comparison: &Comparison, source: &Source<'_>) -> Section {
         Row {
             cells: vec![
                 vec![code(trigger.name.clone())],
-                match cell_words(trigger.name.rsplit(':').next().unwrap_or_default()) {
-                    words if words.is_empty() => vec![text("scores from a file")],
-                    words => vec![text(words)],
-                },
+                vec![text(trigger_words(trigger))],
                 estimate("auroc", SHARE),
                 estimate("avoided", SHARE),
                 estimate("advantage_count", DIFFERENCE),
@@ -300,7 +342,7 @@ fn frontier(comparison: &Comparison, source: &Source<'_>) -> Section {
             shades: Vec::new(),
         }
     });
-    let table = Table {
+    let mut table = Table {
         id: "triggers".to_owned(),
         title: "Triggers at the matched share".to_owned(),
         columns: vec![
@@ -316,10 +358,20 @@ fn frontier(comparison: &Comparison, source: &Source<'_>) -> Section {
         notes: Vec::new(),
         folded: false,
     };
+    without_value(comparison, &mut table);
     Section {
         id: "frontier".to_owned(),
         title: "Side by side".to_owned(),
         blocks: vec![Block::Figure(figure), Block::Table(table)],
+    }
+}
+
+/// With one arm nothing is said about signed value: its column goes.
+fn without_value(comparison: &Comparison, table: &mut Table) {
+    let value = table.columns.iter().position(|column| column.head == "V");
+    if let Some(value) = value.filter(|_| comparison.observational) {
+        table.columns.remove(value);
+        table.rows.iter_mut().for_each(|row| drop(row.cells.remove(value)));
     }
 }
 
@@ -334,7 +386,7 @@ fn differences(comparison: &Comparison, source: &Source<'_>) -> Section {
                 point: of(difference).point.defined(),
                 ends: ends(of(difference)),
                 thin: None,
-                numbers: plain(&line),
+                numbers: brief(&line),
                 hue: match side {
                     Side::Above => 2,
                     Side::Below => 1,
@@ -365,7 +417,7 @@ fn differences(comparison: &Comparison, source: &Source<'_>) -> Section {
             legend: Vec::new(),
             caption: vec![text(
                 "95% intervals of the paired difference, over the same resampled tasks. Colour: the interval lies above \
-                 or below zero; grey: it includes zero.",
+                 or below zero; grey: it includes zero, or there is none and the table says why.",
             )],
         })
     };
@@ -385,7 +437,7 @@ fn differences(comparison: &Comparison, source: &Source<'_>) -> Section {
             ..Row::default()
         }
     });
-    let table = Table {
+    let mut table = Table {
         id: "differences".to_owned(),
         title: format!("Each trigger less {}", comparison.reference),
         columns: vec![
@@ -401,6 +453,7 @@ fn differences(comparison: &Comparison, source: &Source<'_>) -> Section {
         notes: vec![vec![text("Positive favours the trigger, negative the reference.")]],
         folded: false,
     };
+    without_value(comparison, &mut table);
     Section {
         id: "differences".to_owned(),
         title: "Paired differences".to_owned(),
@@ -434,8 +487,10 @@ fn yardstick(comparison: &Comparison, source: &Source<'_>) -> Section {
     let prose = join([
         vec![text("The replicate reaches AUROC ")],
         source.estimate(&format!("{at}/auroc"), "task", SHARE),
-        vec![text(" on "), source.count(&format!("{at}/n")), text(" boundaries over ")],
-        vec![source.count(&format!("{at}/splits")), text(" random splits.")],
+        vec![text(" on ")],
+        source.counted(&format!("{at}/n"), "boundary", "boundaries"),
+        vec![text(" over ")],
+        source.counted(&format!("{at}/splits"), "random split.", "random splits."),
     ]);
     let rows = yardstick.triggers.iter().enumerate().map(|(index, trigger)| {
         let at = format!("/yardstick/triggers/{index}/comparison");
@@ -488,13 +543,16 @@ fn choices(comparison: &Comparison, source: &Source<'_>) -> Section {
                  needed, the expectation of breaking ties at random. So shares avoided can be compared directly.",
             ),
         ],
-        vec![text("V: the blocked set of the rows as they are is held fixed in every draw, as for the signed value.")],
         vec![text("A fitted trigger\u{2019}s score is its mean over repetitions, out of fold.")],
         vec![text(
             "The reference is named by the user, or the first score file, or the best trigger of the first run; where it was \
              chosen as the best, differences to it inherit that choice.",
         )],
     ];
+    if !comparison.observational {
+        let value = "V: the blocked set of the rows as they are is held fixed in every draw, as for the signed value.";
+        items.push(vec![text(value)]);
+    }
     items.extend(comparison.notes.iter().map(|note| vec![code(note.clone())]));
     Section {
         id: "choices".to_owned(),

@@ -3,8 +3,10 @@
 //! Every format is a rendering of the same content, so no number can differ between them. A number is made by
 //! [`Source`] from a place in `results.json` and keeps that place, so that each one on a page can be traced.
 
+use foldline_frontiers::Reason;
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// How a number is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -112,6 +114,11 @@ pub enum Piece {
         /// The reason, in words.
         reason: String,
     },
+    /// The number before it has no interval though one was asked for, and why.
+    NoInterval {
+        /// The reason, in words.
+        reason: String,
+    },
 }
 
 /// A sentence, or what stands in a cell of a table.
@@ -151,9 +158,22 @@ pub fn plain(line: &[Piece]) -> String {
             Piece::Number(number) => number.text.clone(),
             Piece::Interval { lo, hi, .. } => format!(" [{}, {}]", lo.text, hi.text),
             Piece::Undefined { reason } => format!("\u{2013} ({reason})"),
+            Piece::NoInterval { reason } => format!(" [no interval: {reason}]"),
         })
         .collect()
 }
+
+/// The words of a line for a plot, which has no room for the reason of a missing interval.
+pub fn brief(line: &[Piece]) -> String {
+    let brief = |piece: &Piece| match piece {
+        Piece::NoInterval { .. } => format!(" {NO_INTERVAL}"),
+        other => plain(std::slice::from_ref(other)),
+    };
+    line.iter().map(brief).collect()
+}
+
+/// What a plot says in place of an interval that does not exist.
+pub const NO_INTERVAL: &str = "[no interval]";
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -333,6 +353,26 @@ pub struct Report {
     pub sections: Vec<Section>,
 }
 
+/// Says once below a table why it has no intervals, where that holds for all its rows.
+pub fn settle_intervals(sections: &mut [Section]) {
+    let blocks = sections.iter_mut().flat_map(|section| &mut section.blocks);
+    for table in blocks.filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None }) {
+        let pieces = || table.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        let reasons: BTreeSet<&str> = pieces()
+            .filter_map(|piece| if let Piece::NoInterval { reason } = piece { Some(reason.as_str()) } else { None })
+            .collect();
+        if reasons.is_empty() || pieces().any(|piece| matches!(piece, Piece::Interval { .. })) {
+            continue;
+        }
+        let reasons: Vec<&str> = reasons.into_iter().collect();
+        let note = vec![strong("No interval"), text(format!(" stands in this table: {}.", reasons.join("; ")))];
+        for cell in table.rows.iter_mut().flat_map(|row| &mut row.cells) {
+            cell.retain(|piece| !matches!(piece, Piece::NoInterval { .. }));
+        }
+        table.notes.insert(0, note);
+    }
+}
+
 impl Report {
     /// Every table, in order.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
@@ -385,14 +425,18 @@ impl<'a> Source<'a> {
                 if let Some(Json::Number(number)) = statistic.get("point") {
                     return make(format!("{}{pointer}/point", self.prefix), number.as_f64().unwrap_or_default());
                 }
-                let reason = statistic
-                    .get("reason")
-                    .and_then(|reason| serde_json::from_value::<foldline_frontiers::Reason>(reason.clone()).ok());
+                let reason = statistic.get("reason").and_then(reason);
                 let words = reason.map_or_else(|| "not computed".to_owned(), |reason| reason.to_string());
                 Piece::Undefined { reason: words }
             }
             _ => Piece::Undefined { reason: "not computed".to_owned() },
         }
+    }
+
+    /// A count and what is counted, in the singular or plural.
+    pub fn counted(&self, pointer: &str, one: &str, many: &str) -> Line {
+        let single = self.at(pointer).and_then(Json::as_u64) == Some(1);
+        vec![self.count(pointer), text(format!(" {}", if single { one } else { many }))]
     }
 
     /// A count.
@@ -407,7 +451,7 @@ impl<'a> Source<'a> {
         line
     }
 
-    /// The interval of a statistic alone.
+    /// The interval of a statistic alone, or why it has none though one was asked for.
     pub fn interval(&self, pointer: &str, unit: &str, style: Style) -> Option<Piece> {
         let others = || self.at(&format!("{pointer}/other_intervals"))?.as_array();
         let places = std::iter::once(pointer.to_owned())
@@ -419,13 +463,24 @@ impl<'a> Source<'a> {
             let value = self.at(&place)?.as_f64()?;
             Some(Number::new(format!("{}{place}", self.prefix), value, style))
         };
+        let (Some(lo), Some(hi)) = (end("lo"), end("hi")) else {
+            // files of before there was a reason lack ends only where every draw was dropped
+            let reason = self.at(&format!("{interval}/no_interval")).and_then(reason);
+            return Some(Piece::NoInterval { reason: reason.unwrap_or(Reason::AllDrawsDropped).to_string() });
+        };
         let field = |name: &str| self.at(&format!("{interval}/{name}")).and_then(Json::as_u64).unwrap_or(0);
-        let mut how = format!("95% percentile interval, {unit}-clustered bootstrap, {} draws", field("draws"));
+        // short: it stands behind every interval of a page
+        let mut how = format!("95%, {unit}-clustered, {} draws", field("draws"));
         if field("dropped") > 0 {
             how.push_str(&format!(", {} dropped as undefined", field("dropped")));
         }
-        Some(Piece::Interval { lo: end("lo")?, hi: end("hi")?, how })
+        Some(Piece::Interval { lo, hi, how })
     }
+}
+
+/// A reason as it stands in a file.
+fn reason(recorded: &Json) -> Option<Reason> {
+    serde_json::from_value(recorded.clone()).ok()
 }
 
 #[cfg(test)]
@@ -465,5 +520,56 @@ mod tests {
         assert!(source.interval("/a", "stem", Style::Count).is_none());
         let nested = source.interval("/a", "nested", Style::Decimals(1));
         assert!(matches!(nested, Some(Piece::Interval { lo, .. }) if lo.source == "/a/other_intervals/0/lo"));
+    }
+
+    #[test]
+    fn an_interval_that_is_missing_says_why() {
+        let statistic = |no_interval: Json| {
+            let mut statistic = serde_json::json!({"point": 0.25, "lo": null, "hi": null, "level": 0.95, "unit": "task",
+                "draws": 10, "dropped": 10, "seed": 1});
+            if !no_interval.is_null() {
+                statistic["no_interval"] = no_interval;
+            }
+            statistic
+        };
+        let document = serde_json::json!({"one": statistic("too_few_groups".into()), "old": statistic(Json::Null)});
+        let source = Source::results(&document);
+        let line = source.estimate("/one", "task", Style::Decimals(2));
+        assert_eq!(plain(&line), "0.25 [no interval: there are fewer than two groups]");
+        assert_eq!(brief(&line), "0.25 [no interval]");
+        let old = source.estimate("/old", "task", Style::Decimals(2));
+        assert_eq!(plain(&old), "0.25 [no interval: the statistic is undefined in every draw]");
+    }
+
+    #[test]
+    fn a_table_without_any_interval_says_so_once() {
+        let none = || vec![text("0.25"), Piece::NoInterval { reason: "because".to_owned() }];
+        let number = || Number::new(String::new(), 0.1, Style::Decimals(1));
+        let some = vec![Piece::Interval { lo: number(), hi: number(), how: String::new() }];
+        let table = |cells: Vec<Line>| {
+            Block::Table(Table {
+                id: "t".to_owned(),
+                title: "t".to_owned(),
+                columns: vec![words("a"), words("b")],
+                rows: vec![Row { cells, ..Row::default() }],
+                notes: Vec::new(),
+                folded: false,
+            })
+        };
+        let blocks = vec![table(vec![none(), none()]), table(vec![none(), some])];
+        let mut sections = [Section { id: "s".to_owned(), title: "s".to_owned(), blocks }];
+        settle_intervals(&mut sections);
+        let Block::Table(without) = &sections[0].blocks[0] else { unreachable!() };
+        assert_eq!(plain(&without.rows[0].cells.concat()), "0.250.25");
+        assert_eq!(plain(&without.notes[0]), "No interval stands in this table: because.");
+        let Block::Table(with) = &sections[0].blocks[1] else { unreachable!() };
+        assert!(with.notes.is_empty() && plain(&with.rows[0].cells[0]) == "0.25 [no interval: because]");
+    }
+
+    #[test]
+    fn one_is_singular() {
+        let document = serde_json::json!({"one": 1, "two": 2});
+        let counted = |at: &str| plain(&Source::results(&document).counted(at, "task", "tasks"));
+        assert_eq!((counted("/one"), counted("/two")), ("1 task".to_owned(), "2 tasks".to_owned()));
     }
 }

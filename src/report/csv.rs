@@ -13,7 +13,7 @@ fn field(text: &str) -> String {
 pub fn render(table: &Table) -> String {
     let with_interval: Vec<bool> = (0..table.columns.len())
         .map(|column| {
-            let of = |piece: &Piece| matches!(piece, Piece::Interval { .. });
+            let of = |piece: &Piece| matches!(piece, Piece::Interval { .. } | Piece::NoInterval { .. });
             table.rows.iter().any(|row| row.cells.get(column).is_some_and(|line| line.iter().any(of)))
         })
         .collect();
@@ -37,6 +37,10 @@ pub fn render(table: &Table) -> String {
                     Piece::Number(number) => words.push_str(&number.value.to_string()),
                     Piece::Undefined { reason } => words.push_str(&format!("undefined: {reason}")),
                     Piece::Interval { lo, hi, .. } => ends = (lo.value.to_string(), hi.value.to_string()),
+                    Piece::NoInterval { reason } => {
+                        let reason = field(&format!("undefined: {reason}"));
+                        ends = (reason.clone(), reason);
+                    }
                 }
             }
             fields.push(field(&words));

@@ -3,25 +3,28 @@
 //! In one folder, a run's own where nothing else is named: `report.html`, `report.md`, `report.json`, `tables/NAME.csv`
 //! and `plots/NAME.svg` and `NAME.png`. With several runs the names of tables and plots begin with r1-, r2-, ...
 
-use super::{RunReport, csv, html, markdown, plot};
+use super::{FORMAT, RunReport, csv, html, markdown, plot};
 use crate::cmd::Failure;
 use crate::files::write_whole;
+use serde_json::Value as Json;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Writes everything into a folder and gives the path of the page.
+/// Writes everything into a folder, in place of an earlier report, and gives the path of the page.
 ///
 /// # Errors
 /// `Failure::Other` when something cannot be written.
 pub fn write_all(folder: &Path, runs: &[RunReport]) -> Result<PathBuf, Failure> {
     #[cfg(feature = "png")]
     let mut pictures: Vec<(PathBuf, String)> = Vec::new();
+    remove_earlier(folder)?;
     write(&folder.join("report.md"), markdown(runs).as_bytes())?;
     write(&folder.join("report.json"), json(runs)?.as_bytes())?;
     write_tables(&folder.join("tables"), runs)?;
     for (run, prefix) in prefixed(runs) {
         for drawn in run.report.plots() {
             let svg = plot::standalone(drawn.alone.as_ref().unwrap_or(&drawn.svg));
-            let plot = |ending: &str| folder.join("plots").join(format!("{prefix}{}.{ending}", drawn.id));
+            let plot = |ending: &str| folder.join("plots").join(file_name(&prefix, &drawn.id, ending));
             write(&plot("svg"), svg.as_bytes())?;
             #[cfg(feature = "png")]
             pictures.push((plot("png"), svg));
@@ -37,7 +40,60 @@ pub fn write_all(folder: &Path, runs: &[RunReport]) -> Result<PathBuf, Failure> 
 /// Every run with what the names of its files begin with.
 fn prefixed(runs: &[RunReport]) -> impl Iterator<Item = (&RunReport, String)> {
     let several = runs.len() > 1;
-    runs.iter().zip(1..).map(move |(run, number)| (run, if several { format!("r{number}-") } else { String::new() }))
+    runs.iter().zip(1..).map(move |(run, number)| (run, prefix(several, number)))
+}
+
+/// What the names of a run's files begin with.
+fn prefix(several: bool, number: usize) -> String {
+    if several { format!("r{number}-") } else { String::new() }
+}
+
+/// The name of a table's or plot's file. An id may come from a file that anybody wrote, so only letters, digits, `-`, `_`
+/// and `.` remain and no dot comes first: it stays in its folder and is not hidden.
+fn file_name(prefix: &str, id: &str, ending: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = format!("{prefix}{id}.{ending}").chars().map(plain).collect();
+    if name.starts_with('.') { format!("_{name}") } else { name }
+}
+
+/// Removes the tables and plots that a report of ours in the folder names, so that none of an older one stays beside the
+/// new ones; nothing else.
+///
+/// # Errors
+/// `Failure::Other` naming a file that cannot be removed.
+fn remove_earlier(folder: &Path) -> Result<(), Failure> {
+    let earlier = std::fs::read(folder.join("report.json")).ok();
+    let earlier: Json = earlier.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let (reports, several) = match &earlier {
+        Json::Array(reports) => (reports.as_slice(), true),
+        single => (std::slice::from_ref(single), false),
+    };
+    for (report, number) in reports.iter().zip(1..).filter(|(report, _)| report["format"] == FORMAT) {
+        let prefix = prefix(several, number);
+        let sections = report["sections"].as_array().into_iter().flatten();
+        for block in sections.flat_map(|section| section["blocks"].as_array().into_iter().flatten()) {
+            if let Some(id) = block["id"].as_str().filter(|_| block["block"] == "table") {
+                remove(&folder.join("tables").join(file_name(&prefix, id, "csv")))?;
+            }
+            for id in block["plots"].as_array().into_iter().flatten().filter_map(|plot| plot["id"].as_str()) {
+                for ending in ["svg", "png"] {
+                    remove(&folder.join("plots").join(file_name(&prefix, id, ending)))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file that may be gone already.
+fn remove(path: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::NotADirectory => {
+            let place = path.display();
+            Err(Failure::Other(format!("{place}: is of an earlier report and cannot be removed: {error}; remove it")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses to write a page where a run that is not on it lies.
@@ -76,7 +132,7 @@ fn write_pictures(pictures: &[(PathBuf, String)]) -> Result<(), Failure> {
 pub fn write_tables(folder: &Path, runs: &[RunReport]) -> Result<(), Failure> {
     for (run, prefix) in prefixed(runs) {
         for table in run.report.tables() {
-            write(&folder.join(format!("{prefix}{}.csv", table.id)), csv::render(table).as_bytes())?;
+            write(&folder.join(file_name(&prefix, &table.id, "csv")), csv::render(table).as_bytes())?;
         }
     }
     Ok(())
@@ -112,4 +168,23 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         std::fs::create_dir_all(parent).map_err(cannot)?;
     }
     write_whole(path, bytes).map_err(cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+
+    #[test]
+    fn file_names_stay_in_their_folder() {
+        for (prefix, id, name) in [
+            ("", "operating-points", "operating-points.csv"),
+            ("r2-", "paper-14", "r2-paper-14.csv"),
+            ("", "../../escaped", "_..-..-escaped.csv"),
+            ("", "paper-../../escaped", "paper-..-..-escaped.csv"),
+            ("", "/etc/x\\y:\u{e9}\0", "-etc-x-y---.csv"),
+            ("", "", "_.csv"),
+        ] {
+            assert_eq!(file_name(prefix, id, "csv"), name);
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //! connection at all.
 
 use super::RunReport;
+use super::content::{Block, code, text};
 use super::plot;
 use crate::cmd::Failure;
 use minijinja::{Environment, context};
@@ -35,11 +36,49 @@ const SHORT: &[(&str, &str)] = &[
     ("differences", "Differences"),
 ];
 
-/// The page of one or more runs.
+/// A page has fewer bytes than this wherever leaving out folded tables achieves it.
+pub const LARGEST: usize = 2_000_000;
+
+/// The page of one or more runs. Where it would be too large, tables that a page shows closed at first are left out, and
+/// each section names its own.
 ///
 /// # Errors
 /// `Failure::Other` if the template cannot be rendered, which would be a defect of this program.
 pub fn render(runs: &[RunReport]) -> Result<String, Failure> {
+    let page = render_all(runs)?;
+    if page.len() < LARGEST {
+        return Ok(page);
+    }
+    let slim: Vec<RunReport> = runs.iter().cloned().map(without_folded_tables).collect();
+    render_all(&slim)
+}
+
+/// A report with the names of folded tables in their places.
+fn without_folded_tables(mut run: RunReport) -> RunReport {
+    for section in &mut run.report.sections {
+        let mut names = Vec::new();
+        section.blocks.retain(|block| match block {
+            Block::Table(table) if table.folded => {
+                names.push(table.title.clone());
+                false
+            }
+            _ => true,
+        });
+        if !names.is_empty() {
+            let line = vec![
+                text("Left out, as the page would exceed 2 MB with it: "),
+                text(names.join("; ")),
+                text(". A page of this run alone has it, and "),
+                code("--format md"),
+                text(" prints it."),
+            ];
+            section.blocks.push(Block::Absent { line });
+        }
+    }
+    run
+}
+
+fn render_all(runs: &[RunReport]) -> Result<String, Failure> {
     let style = format!("{STYLE}{}", plot::STYLE);
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -73,14 +112,15 @@ pub fn render(runs: &[RunReport]) -> Result<String, Failure> {
     let defect = |error: minijinja::Error| Failure::Other(format!("the page cannot be rendered: {error:#}"));
     environment.add_template("page.html", PAGE).map_err(defect)?;
     let page = environment.get_template("page.html").map_err(defect)?;
-    page.render(context! {
+    let page = page.render(context! {
         runs => minijinja::value::Serde(&contexts),
         policy,
         style,
         script => SCRIPT,
         version => env!("CARGO_PKG_VERSION"),
-    })
-    .map_err(defect)
+    });
+    // a slash ends nothing in text or a quoted attribute, and every number's place has some
+    page.map(|page| page.replace("&#x2f;", "/")).map_err(defect)
 }
 
 fn hash(text: &str) -> String {

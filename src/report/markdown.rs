@@ -41,7 +41,7 @@ fn line(pieces: &Line) -> String {
             }
             Piece::Code { text } if text.is_empty() => String::new(),
             Piece::Code { text } => literal(text),
-            Piece::Undefined { .. } => escaped(&plain(std::slice::from_ref(piece))),
+            Piece::Undefined { .. } | Piece::NoInterval { .. } => escaped(&plain(std::slice::from_ref(piece))),
             Piece::Number(_) => plain(std::slice::from_ref(piece)),
             Piece::Interval { lo, hi, .. } => format!(" \\[{}, {}\\]", lo.text, hi.text),
         })

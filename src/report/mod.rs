@@ -1,6 +1,6 @@
 //! The report of a run: a pure function of its folder.
 //!
-//! [`RunReport::read`] turns `results.json` and `manifest.json` into [`content`]; [`html`], [`markdown`] and [`csv`]
+//! [`RunReport::read_all`] turns `results.json` and `manifest.json` into [`content`]; [`html`], [`markdown`] and [`csv`]
 //! render it, and [`files`] lays the outputs out. Nothing is computed here that is not in the results.
 
 mod comparison;
@@ -14,6 +14,7 @@ pub mod plot;
 mod png;
 pub mod reading;
 mod sections;
+pub mod thin;
 pub mod verdicts;
 
 use crate::cmd::Failure;
@@ -24,7 +25,7 @@ use foldline_frontiers::{FrontierPoint, Threshold};
 use reading::Reading;
 use sections::Context;
 use serde_json::{Value as Json, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The format of `report.json`.
 pub const FORMAT: &str = "foldline.report/1";
@@ -34,29 +35,36 @@ pub const FORMAT: &str = "foldline.report/1";
 pub struct RunReport {
     /// The content.
     pub report: Report,
-    /// Every threshold of every trigger, for the page's tooltips.
+    /// The thresholds of every trigger that its lines show, for the page's tooltips.
     pub frontiers: Json,
     /// Whether plots bear the yardstick's diamond.
     pub has_yardstick: bool,
 }
 
 impl RunReport {
-    /// Reads a run folder. A manifest that cannot be read is said on the page and is no failure.
+    /// Reads the run folders of one page. A manifest that cannot be read is said on the page and is no failure.
     ///
     /// # Errors
-    /// `Failure::Data` when the folder holds no readable results.
-    pub fn read(path: &Path) -> Result<(RunReport, Results), Failure> {
-        let folder = RunFolder::open(path)?;
-        let results = folder.results()?;
-        let manifest = folder.manifest().ok();
-        Ok((RunReport::of(&results, manifest.as_ref(), &run_name(path))?, results))
+    /// `Failure::Data` when a folder holds no readable results.
+    pub fn read_all(paths: &[PathBuf]) -> Result<Vec<RunReport>, Failure> {
+        let mut runs = Vec::with_capacity(paths.len());
+        for path in paths {
+            let folder = RunFolder::open(path)?;
+            runs.push((folder.results()?, folder.manifest().ok(), run_name(path)));
+        }
+        let most = thin::most_points(runs.iter().flat_map(|(results, ..)| line_lengths(results)).collect());
+        runs.iter().map(|(results, manifest, name)| RunReport::with(results, manifest.as_ref(), name, most)).collect()
     }
 
-    /// The report of results.
+    /// The report of results that have a page to themselves.
     ///
     /// # Errors
     /// `Failure::Other` when they cannot be turned into JSON.
     pub fn of(results: &Results, manifest: Option<&Manifest>, name: &str) -> Result<RunReport, Failure> {
+        RunReport::with(results, manifest, name, thin::most_points(line_lengths(results).collect()))
+    }
+
+    fn with(results: &Results, manifest: Option<&Manifest>, name: &str, most: usize) -> Result<RunReport, Failure> {
         let defect = |error: serde_json::Error| Failure::Other(format!("the results cannot be shown: {error}"));
         let document = serde_json::to_value(results).map_err(defect)?;
         let manifest_document = manifest.map(serde_json::to_value).transpose().map_err(defect)?.unwrap_or(Json::Null);
@@ -67,32 +75,29 @@ impl RunReport {
             manifest,
             manifest_source: Source::manifest(&manifest_document),
             reading: &reading,
+            most_points: most,
         };
         let source = &context.source;
-        let subtitle = vec![
-            source.count("/outcome/n"),
-            text(" boundaries, "),
-            source.count("/corpus/summary/tasks"),
-            text(" tasks; target "),
-            code(results.outcome.target.clone()),
-            text(", positive at "),
-            source.count("/outcome/positives"),
-            text(", mean "),
-            source.number("/outcome/mean", Style::Signed(3)),
-            text("; protocol "),
-            code(results.protocol.name.clone()),
-            text(", foldline "),
-            code(results.version.clone()),
-        ];
+        let subtitle = content::join([
+            source.counted("/outcome/n", "boundary", "boundaries"),
+            vec![text(", ")],
+            source.counted("/corpus/summary/tasks", "task", "tasks"),
+            vec![text("; target "), code(results.outcome.target.clone()), text(", positive at ")],
+            vec![source.count("/outcome/positives"), text(", mean ")],
+            vec![source.number("/outcome/mean", Style::Signed(3)), text("; protocol ")],
+            vec![code(results.protocol.name.clone()), text(", foldline "), code(results.version.clone())],
+        ]);
+        let mut sections = sections::sections(&context);
+        content::settle_intervals(&mut sections);
         let report = Report {
             format: FORMAT.to_owned(),
             name: name.to_owned(),
             subtitle,
             observational: results.outcome.observational,
             verdicts: verdicts::verdicts(results, &context.source, &reading),
-            sections: sections::sections(&context),
+            sections,
         };
-        Ok(RunReport { report, frontiers: frontiers(results), has_yardstick: context.yardstick_mark(false).is_some() })
+        Ok(RunReport { report, frontiers: frontiers(results, most), has_yardstick: context.yardstick_mark(false).is_some() })
     }
 }
 
@@ -107,18 +112,25 @@ fn run_name(path: &Path) -> String {
     }
 }
 
-/// Every threshold of a run's triggers, for the page's tooltips.
-fn frontiers(results: &Results) -> Json {
+/// How many thresholds of each trigger a run records.
+fn line_lengths(results: &Results) -> impl Iterator<Item = usize> {
+    results.cells.iter().map(|cell| cell.frontier.len())
+}
+
+/// The thresholds of a run's triggers, at most `most` of each.
+fn frontiers(results: &Results, most: usize) -> Json {
     let series = results
         .cells
         .iter()
-        .map(|cell| frontier_columns(&cell.name, &cell.frontier, cell.operating_point.threshold))
+        .map(|cell| frontier_columns(&cell.name, &cell.frontier, cell.operating_point.threshold, most))
         .collect::<Vec<_>>();
     json!({ "n": results.outcome.n, "positives": results.outcome.positives, "series": series })
 }
 
-/// Thresholds, allowed boundaries, blocked positives and mass of a frontier, in columns; `o` is the operating point.
-fn frontier_columns(name: &str, points: &[FrontierPoint], operating: Threshold) -> Json {
+/// Thresholds, allowed boundaries, blocked positives and mass of a frontier of at most `most` points, in columns; `o` is
+/// the operating point.
+fn frontier_columns(name: &str, points: &[FrontierPoint], operating: Threshold, most: usize) -> Json {
+    let points = thin::thinned(points, operating, most);
     let position = points.iter().position(|point| point.threshold == operating);
     let threshold = |threshold: Threshold| match threshold {
         Threshold::At(at) => content::print(at, Style::Significant),
@@ -128,7 +140,7 @@ fn frontier_columns(name: &str, points: &[FrontierPoint], operating: Threshold) 
     let mass = |point: &FrontierPoint| point.mass.defined().map(|mass| (mass * 1e5).round() / 1e5);
     json!({
         "name": name,
-        "o": position.unwrap_or(points.len().saturating_sub(1)),
+        "o": position,
         "t": points.iter().map(|point| threshold(point.threshold)).collect::<Vec<_>>(),
         "a": points.iter().map(|point| point.allowed).collect::<Vec<_>>(),
         "p": points.iter().map(|point| point.blocked_positives).collect::<Vec<_>>(),

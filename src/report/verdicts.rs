@@ -5,7 +5,7 @@
 //! else. Wherever a "best" is named, the sentence says how many it was chosen from.
 
 use super::content::{Line, Number, Piece, Source, Style, Tone, Verdict, code, join, strong, text};
-use super::reading::{Reading, cell_words, is_rule};
+use super::reading::{Reading, is_rule, is_telling_rule, words_of};
 use crate::results::{CellResult, Results};
 use foldline_frontiers::{Estimate, Unit};
 
@@ -73,6 +73,7 @@ pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Ve
             ],
         });
     }
+    verdicts.extend(one_class(results));
     let Some(index) = reading.headline else {
         verdicts.push(Verdict {
             tone: Tone::Note,
@@ -85,7 +86,9 @@ pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Ve
     };
     let cell = &results.cells[index];
     let at = cell.pointer();
-    verdicts.push(by_count(cell, &at, source));
+    if results.outcome.positives > 0 {
+        verdicts.push(by_count(cell, &at, source));
+    }
     if cell.operating_point.blocked > 0 {
         verdicts.push(by_mass(cell, &at, source, results.outcome.observational));
         if !results.outcome.observational {
@@ -96,6 +99,25 @@ pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Ve
     verdicts.extend(without_learning(results, source));
     verdicts.push(multiplicity(results, cell, reading));
     verdicts
+}
+
+/// What stands first where all boundaries are alike.
+fn one_class(results: &Results) -> Option<Verdict> {
+    let (head, tail) = match results.outcome.positives {
+        0 => (
+            "No boundary is harmful. ",
+            " is positive at none of them, so there is nothing to avoid: shares avoided and AUROC are undefined, and no \
+             trigger can be told from another.",
+        ),
+        positives if positives == results.outcome.n => (
+            "Every boundary is harmful. ",
+            " is positive at all of them, so there is nothing to tell apart: AUROC is undefined, and by count any choice of \
+             boundaries is as good as a random one.",
+        ),
+        _ => return None,
+    };
+    let line = vec![strong(head), text("The target "), code(results.outcome.target.clone()), text(tail)];
+    Some(Verdict { tone: Tone::Note, line })
 }
 
 fn by_count(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
@@ -186,6 +208,13 @@ fn against_yardstick(results: &Results, cell: &CellResult, at: &str, source: &So
     let yardstick = results.yardstick.as_ref()?;
     let position = yardstick.triggers.iter().position(|trigger| trigger.cell == cell.name)?;
     let row = yardstick.rows.iter().position(|row| row.subset == "all" && !row.mirrored)?;
+    if let Some(reason) = yardstick.rows[row].statistics.auroc.mean.point.reason() {
+        let words = format!(" has no AUROC here: {reason}. So there is no yardstick to read the trigger by.");
+        return Some(Verdict {
+            tone: Tone::Note,
+            line: vec![strong("A replicate of the same boundary"), text(words)],
+        });
+    }
     let trigger = &yardstick.triggers[position];
     let place = format!("/yardstick/triggers/{position}/comparison");
     let side = Side::of(&trigger.comparison.same_label_difference);
@@ -217,13 +246,13 @@ fn reading_words(reading: &str) -> String {
     if reading.starts_with("falls") { reading.to_owned() } else { format!("is {reading}") }
 }
 
-/// The rule without learning that has the largest advantage.
+/// The rule without learning that has the largest advantage; those that look at nothing compete with nobody.
 fn without_learning(results: &Results, source: &Source<'_>) -> Option<Verdict> {
     let rules: Vec<(usize, f64)> = results
         .cells
         .iter()
         .enumerate()
-        .filter(|(_, cell)| is_rule(&cell.name) && cell.name != "rule/random" && cell.operating_point.blocked > 0)
+        .filter(|(_, cell)| is_telling_rule(cell) && cell.operating_point.blocked > 0)
         .filter_map(|(index, cell)| Some((index, cell.advantage_count.point.defined()?)))
         .collect();
     let &(index, _) = rules.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -236,7 +265,7 @@ fn without_learning(results: &Results, source: &Source<'_>) -> Option<Verdict> {
             vec![
                 text("Without any learning, "),
                 code(cell.name.clone()),
-                text(format!(" ({}) is ", cell_words(&cell.name))),
+                text(format!(" ({}) is ", words_of(cell))),
             ],
             vec![text(against_random(side)), text(" (")],
             source.estimate(&format!("{at}/advantage_count"), "task", DIFFERENCE),
@@ -261,17 +290,19 @@ fn multiplicity(results: &Results, cell: &CellResult, reading: &Reading) -> Verd
             text(" cells by mean AUROC over repetitions, and its intervals are not adjusted for that choice. "),
         ]);
     }
-    let fitted = results.cells.iter().filter(|cell| !is_rule(&cell.name));
+    let fitted = results.cells.iter().filter(|cell| !is_rule(cell));
     let above =
         |of: fn(&CellResult) -> &Estimate| fitted.clone().filter(|cell| Side::of(of(cell)) == Side::Above).count();
+    let single = fitted.clone().count() == 1;
     line.extend([
         text("Of the "),
         derived("fitted", fitted.clone().count()),
-        text(" triggers judged here, the interval of the advantage lies above zero for "),
+        text(if single { " trigger" } else { " triggers" }),
+        text(" judged here, the interval of the advantage lies above zero for "),
         derived("above_random_by_count", above(|cell| &cell.advantage_count)),
         text(" by count and for "),
         derived("above_random_by_mass", above(|cell| &cell.advantage_mass)),
-        text(" by mass; with many triggers some do so by chance."),
+        text(if single { " by mass." } else { " by mass; with many triggers some do so by chance." }),
     ]);
     Verdict { tone: Tone::Note, line }
 }

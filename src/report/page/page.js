@@ -183,8 +183,10 @@
           return;
         }
         const index = Number(group.dataset.series);
-        let at = data.series[index].o;
-        mark.addEventListener("focus", () => { at = data.series[index].o; cursorAt(index, at, true); });
+        // without a recorded operating point the arrow keys begin at the end of the line
+        const start = data.series[index].o ?? data.series[index].a.length - 1;
+        let at = start;
+        mark.addEventListener("focus", () => { at = start; cursorAt(index, at, true); });
         mark.addEventListener("blur", hide);
         mark.addEventListener("keydown", (event) => {
           const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];

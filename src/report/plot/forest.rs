@@ -1,5 +1,7 @@
 //! A forest plot: one row for each statistic with its interval, against a reference band; or bars from zero.
 
+use crate::report::content::NO_INTERVAL;
+
 use super::{Scale, Svg, escape, shortened, tick_text, ticks};
 
 /// One row.
@@ -54,13 +56,22 @@ pub struct ForestPlot {
 /// Pixels that a character of a label takes at most, on average.
 const CHARACTER: f64 = 6.7;
 
+/// Longer labels and numbers are cut short.
+const MOST_CHARACTERS: usize = 34;
+
 impl ForestPlot {
+    /// What a caption says of rows without an interval; empty where there is none.
+    pub fn missing_intervals(&self) -> &'static str {
+        let missing = self.rows.iter().any(|row| row.numbers.ends_with(NO_INTERVAL));
+        if missing { " Where no interval could be computed the tables say why." } else { "" }
+    }
+
     /// Draws it for wide screens: labels at the left, numbers at the right.
     pub fn wide(&self) -> String {
-        let labels = self.rows.iter().map(|row| row.label.chars().count().min(34)).max().unwrap_or(8);
+        let labels = self.rows.iter().map(|row| row.label.chars().count().min(MOST_CHARACTERS)).max().unwrap_or(8);
         let numbers = self.rows.iter().map(|row| row.numbers.chars().count()).max().unwrap_or(0);
         let left = 14.0 + CHARACTER * labels as f64 + 12.0;
-        let right = 14.0 + CHARACTER * numbers.min(34) as f64;
+        let right = 14.0 + CHARACTER * numbers.min(MOST_CHARACTERS) as f64;
         self.draw(left, left + 500.0 + right, right, 22.0, false)
     }
 
@@ -112,7 +123,10 @@ impl ForestPlot {
         let (values, decimals) = ticks(lo, hi, if narrow { 4 } else { 6 });
         for value in values {
             svg.line("grid", x.at(value), top, x.at(value), bottom);
-            svg.text("tick", x.at(value), bottom + 16.0, "middle", &tick_text(value, decimals));
+            let label = tick_text(value, decimals);
+            // at the edge of a narrow plot a label gives way rather than being cut off
+            let half = 0.5 * CHARACTER * label.chars().count() as f64;
+            svg.text("tick", x.at(value).max(half).min(width - half), bottom + 16.0, "middle", &label);
         }
         svg.line("chance", x.at(self.reference.0), top - 4.0, x.at(self.reference.0), bottom);
         if self.band.as_ref().is_none_or(|band| (x.at(band.point) - x.at(self.reference.0)).abs() > 110.0) {
@@ -145,30 +159,27 @@ impl ForestPlot {
     fn one(&self, svg: &mut Svg, row: &ForestRow, y: f64, x: &Scale, (width, row_height, narrow): (f64, f64, bool)) {
         let strong = if row.marked { "strong" } else { "" };
         let (text_y, dot_y) = if narrow { (y + 15.0, y + 28.0) } else { (y + 15.5, y + row_height / 2.0) };
-        svg.add(format_args!(
-            "<g class=\"h{}\"><title>{}: {}</title>",
-            row.hue,
-            escape(&row.label),
-            escape(&row.numbers)
-        ));
-        svg.text(strong, if narrow { 12.0 } else { 10.0 }, text_y, "start", &shortened(&row.label, 34));
-        svg.text(
-            if row.point.is_some() { strong } else { "quiet" },
-            width - 10.0,
-            text_y,
-            "end",
-            &shortened(&row.numbers, 34),
-        );
+        svg.add(format_args!("<g class=\"h{}\">", row.hue));
+        let label = shortened(&row.label, MOST_CHARACTERS);
+        // narrow ones have no column of their own for numbers: a reason ends where the label's room does
+        let beside = ((width - 30.0) / CHARACTER) as usize - label.chars().count();
+        let numbers = shortened(&row.numbers, if narrow { beside.min(MOST_CHARACTERS) } else { MOST_CHARACTERS });
+        // what is cut short can be read whole
+        if label != row.label || numbers != row.numbers {
+            svg.add(format_args!("<title>{}: {}</title>", escape(&row.label), escape(&row.numbers)));
+        }
+        svg.text(strong, if narrow { 12.0 } else { 10.0 }, text_y, "start", &label);
+        svg.text(if row.point.is_some() { strong } else { "quiet" }, width - 10.0, text_y, "end", &numbers);
         if let Some(point) = row.point {
             if self.bars {
                 let (a, b) = (x.at(self.reference.0.min(point)), x.at(self.reference.0.max(point)));
                 svg.rect("bar", a, dot_y - 5.0, (b - a).max(1.0), 10.0);
             }
             if let Some((lo, hi)) = row.thin {
-                svg.line("thin", x.at(lo), dot_y, x.at(hi), dot_y);
-                for end in [lo, hi] {
-                    svg.line("thin", x.at(end), dot_y - 3.0, x.at(end), dot_y + 3.0);
-                }
+                let (lo, hi, top) = (x.at(lo), x.at(hi), dot_y - 3.0);
+                svg.add(format_args!(
+                    "<path class=\"thin\" d=\"M{lo:.1} {dot_y:.1}H{hi:.1}M{lo:.1} {top:.1}v6M{hi:.1} {top:.1}v6\"/>"
+                ));
             }
             if let Some((lo, hi)) = row.ends {
                 svg.line("ci", x.at(lo), dot_y, x.at(hi), dot_y);
@@ -178,5 +189,71 @@ impl ForestPlot {
             }
         }
         svg.raw("</g>");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_leaves_the_label_its_room() {
+        let reason = "\u{2013} (no part of the mean is defined)";
+        let row = ForestRow {
+            label: "n_substantive_write_functions".to_owned(),
+            heading: None,
+            point: None,
+            ends: None,
+            thin: None,
+            numbers: reason.to_owned(),
+            hue: 0,
+            marked: false,
+        };
+        let plot = ForestPlot {
+            label: "undefined".to_owned(),
+            axis: "drop".to_owned(),
+            rows: vec![row],
+            reference: (0.0, String::new()),
+            band: None,
+            bars: true,
+        };
+        assert!(plot.wide().contains(&format!(">{reason}</text>")));
+        let narrow = plot.narrow();
+        assert!(narrow.contains(&format!("<title>n_substantive_write_functions: {reason}</title>")));
+        assert!(narrow.contains("\u{2026}</text>") && !narrow.contains(&format!(">{reason}</text>")));
+    }
+
+    #[test]
+    fn tick_labels_stay_inside_a_narrow_plot() {
+        let row = ForestRow {
+            label: "a".to_owned(),
+            heading: None,
+            point: Some(0.0),
+            ends: Some((0.0, 0.0)),
+            thin: None,
+            numbers: "+0.000".to_owned(),
+            hue: 0,
+            marked: false,
+        };
+        let plot = ForestPlot {
+            label: "all differences are zero".to_owned(),
+            axis: "difference".to_owned(),
+            rows: vec![row],
+            reference: (0.0, "no difference".to_owned()),
+            band: None,
+            bars: false,
+        };
+        let svg = plot.narrow();
+        let ticks: Vec<(f64, usize)> = svg
+            .split("<text class=\"tick\" x=\"")
+            .skip(1)
+            .filter_map(|rest| Some((rest.split('"').next()?.parse().ok()?, rest.find('<')? - rest.find('>')? - 1)))
+            .collect();
+        assert!(ticks.len() > 2, "{svg}");
+        for (x, characters) in ticks {
+            // 11.5 pixels high, some 6 wide; a typographic minus has three bytes
+            let half = 3.0 * characters.min(5) as f64;
+            assert!(x - half >= 0.0 && x + half <= 360.0, "a label of {characters} at {x}");
+        }
     }
 }

@@ -43,6 +43,8 @@ pub struct Series {
     pub shown: bool,
     /// (retained, avoided) at every threshold, retained ascending.
     pub points: Vec<(f64, f64)>,
+    /// Whether there are more thresholds than points.
+    pub thinned: bool,
     /// The operating point.
     pub mark: Option<Mark>,
 }
@@ -233,16 +235,14 @@ impl FrontierPlot {
         }
         let dash = if series.dashed { " dash" } else { "" };
         svg.add(format_args!("<path class=\"line{dash}\" d=\"{}\"/>", path.trim_end().trim_end_matches('l')));
-        if series.points.len() <= MOST_KNOTS {
-            for &point in &series.points {
-                svg.marker(0, "knot", x.at(point.0), y.at(self.height(point)), 2.0);
-            }
+        if !series.thinned && series.points.len() <= MOST_KNOTS {
+            let dots = series.points.iter().map(|&point| format!("M{:.1} {:.1}h0", x.at(point.0), y.at(self.height(point))));
+            svg.add(format_args!("<path class=\"knot\" d=\"{}\"/>", dots.collect::<String>()));
         }
         if let Some(mark) = &series.mark {
             let (cx, cy) = (x.at(mark.x), y.at(self.height((mark.x, mark.y))));
             svg.add(format_args!(
-                "<g class=\"mark\" tabindex=\"0\" role=\"img\" data-x=\"{cx:.1}\" data-y=\"{cy:.1}\" \
-                 aria-label=\"{}\">",
+                "<g class=\"mark\" tabindex=\"0\" role=\"img\" aria-label=\"{}\">",
                 escape(&mark.words)
             ));
             self.whiskers(svg, mark, "ci", (cx, cy), x, y);
@@ -254,10 +254,11 @@ impl FrontierPlot {
 
     fn whiskers(&self, svg: &mut Svg, mark: &Mark, class: &str, (cx, cy): (f64, f64), x: &Scale, y: &Scale) {
         if let Some((lo, hi)) = self.ends(mark) {
-            svg.line(class, cx, y.at(lo), cx, y.at(hi));
-            for end in [lo, hi] {
-                svg.line(class, cx - 3.5, y.at(end), cx + 3.5, y.at(end));
-            }
+            let (lo, hi) = (y.at(lo), y.at(hi));
+            let left = cx - 3.5;
+            svg.add(format_args!(
+                "<path class=\"{class}\" d=\"M{cx:.1} {lo:.1}V{hi:.1}M{left:.1} {lo:.1}h7M{left:.1} {hi:.1}h7\"/>"
+            ));
         }
         if let Some((lo, hi)) = mark.x_ends {
             svg.line("thin", x.at(lo), cy, x.at(hi), cy);

@@ -132,7 +132,12 @@ impl Svg {
     }
 
     pub(crate) fn line(&mut self, class: &str, x1: f64, y1: f64, x2: f64, y2: f64) {
-        self.add(format_args!("<path class=\"{class}\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"));
+        self.add(format_args!("<path class=\"{class}\" d=\"M{x1:.1} {y1:.1}"));
+        if y1 == y2 {
+            self.add(format_args!("H{x2:.1}\"/>"));
+        } else {
+            self.add(format_args!("L{x2:.1} {y2:.1}\"/>"));
+        }
     }
 
     pub(crate) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
@@ -146,9 +151,15 @@ impl Svg {
     /// Text; `anchor` is `start`, `middle` or `end`.
     pub(crate) fn text(&mut self, class: &str, x: f64, y: f64, anchor: &str, text: &str) {
         let text = escape(text);
-        self.add(format_args!(
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
-        ));
+        self.raw("<text");
+        if !class.is_empty() {
+            self.add(format_args!(" class=\"{class}\""));
+        }
+        self.add(format_args!(" x=\"{x:.1}\" y=\"{y:.1}\""));
+        if anchor != "start" {
+            self.add(format_args!(" text-anchor=\"{anchor}\""));
+        }
+        self.add(format_args!(">{text}</text>"));
     }
 
     /// A marker in one of four shapes, so that colour is never the only difference.

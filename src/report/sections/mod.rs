@@ -12,8 +12,10 @@ mod yardstick;
 use super::content::{Section, Source};
 use super::plot::frontier::{Mark, Series};
 use super::reading::Reading;
+use super::thin::thinned;
 use crate::evaluate::run_folder::Manifest;
 use crate::results::Results;
+use foldline_frontiers::yardstick::Yardstick;
 
 /// What every section is made from.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,8 @@ pub(crate) struct Context<'a> {
     pub manifest_source: Source<'a>,
     /// What is put forward.
     pub reading: &'a Reading,
+    /// Points that a line of a frontier may have on this page.
+    pub most_points: usize,
 }
 
 /// All sections that have something to say.
@@ -84,6 +88,7 @@ impl Context<'_> {
                     advantage_ends: ends(advantage),
                     words: format!("{}: retained {x:.3}, avoided {y:.3}, {} blocked", cell.name, point.blocked),
                 });
+                let points = thinned(&cell.frontier, point.threshold, self.most_points);
                 let height = |p: &foldline_frontiers::FrontierPoint| if by_mass { p.mass } else { p.avoided };
                 Series {
                     index,
@@ -91,17 +96,23 @@ impl Context<'_> {
                     hue,
                     dashed,
                     shown: self.reading.shown.contains(&index),
-                    points: cell.frontier.iter().filter_map(|p| Some((p.retained, height(p).defined()?))).collect(),
+                    thinned: points.len() < cell.frontier.len(),
+                    points: points.iter().filter_map(|p| Some((p.retained, height(p).defined()?))).collect(),
                     mark,
                 }
             })
             .collect()
     }
 
+    /// The yardstick on the primary target and all boundaries.
+    pub(crate) fn yardstick(&self) -> Option<&Yardstick> {
+        let row = self.results.yardstick.as_ref()?.rows.iter().find(|row| row.subset == "all" && !row.mirrored)?;
+        Some(&row.statistics)
+    }
+
     /// The yardstick's operating point on the primary target, as a mark.
     pub(crate) fn yardstick_mark(&self, by_mass: bool) -> Option<Mark> {
-        let row = self.results.yardstick.as_ref()?.rows.iter().find(|row| row.subset == "all" && !row.mirrored)?;
-        let statistics = &row.statistics;
+        let statistics = self.yardstick()?;
         let (share, advantage) = if by_mass {
             (&statistics.mass, &statistics.advantage_mass)
         } else {

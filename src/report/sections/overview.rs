@@ -2,13 +2,15 @@
 
 use super::Context;
 use crate::report::content::{
-    Block, Figure, LegendEntry, Line, Plot, Row, Section, Style, Table, code, join, numbers, text, words,
+    Block, Figure, LegendEntry, Line, Number, Piece, Plot, Row, Section, Style, Table, code, join, numbers, text, words,
 };
 use crate::report::plot::frontier::{FrontierPlot, View};
-use crate::report::reading::{cell_words, is_rule};
+use crate::report::reading::{is_rule, words_of};
 
 const SHARE: Style = Style::Decimals(3);
 const DIFFERENCE: Style = Style::Signed(3);
+/// What is said where nothing was split in halves.
+pub(super) const NO_YARDSTICK: &str = "There is no yardstick in this run.";
 /// Up to this many cells one table holds them all.
 const ONE_TABLE: usize = 14;
 
@@ -21,7 +23,7 @@ pub(super) fn section(context: &Context<'_>) -> Section {
         let first: Vec<usize> = all
             .iter()
             .copied()
-            .filter(|&index| context.reading.shown.contains(&index) || is_rule(&context.results.cells[index].name))
+            .filter(|&index| context.reading.shown.contains(&index) || is_rule(&context.results.cells[index]))
             .collect();
         blocks.push(Block::Table(operating_points(context, &first, "operating-points", "Operating points", true)));
         let title = "Operating points of every trigger";
@@ -71,13 +73,31 @@ pub(super) fn figure(context: &Context<'_>, by_mass: bool) -> Figure {
              threshold reselected in every draw. The right panel shows the same lines less the random rule, enlarged. ",
         ),
     ];
-    caption.push(match yardstick {
-        Some(_) => text(
+    caption.push(text(match (&yardstick, context.yardstick()) {
+        (Some(_), _) => {
             "The diamond is a replicate of the same boundary used as a trigger, judged on half-sample labels: a \
-             yardstick, no policy.",
-        ),
-        None => text("There is no yardstick in this run."),
-    });
+             yardstick, no policy."
+                .to_owned()
+        }
+        (None, Some(statistics)) => {
+            let share = if by_mass { &statistics.mass } else { &statistics.avoided };
+            let reason = share.mean.point.reason().or(statistics.retained.mean.point.reason());
+            let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            format!("A replicate of the same boundary has no operating point{why}.")
+        }
+        (None, None) => NO_YARDSTICK.to_owned(),
+    }));
+    if series.iter().any(|series| series.thinned) {
+        let most = Number::new("derived#line_points".to_owned(), context.most_points as f64, Style::Count);
+        caption.extend([
+            text(" Long lines are thinned: to keep the page small at most "),
+            Piece::Number(most),
+            text(" of their thresholds are drawn and can be read, evenly chosen, both ends and the operating point among \
+                 them; "),
+            code("results.json"),
+            text(" holds more."),
+        ]);
+    }
     Figure {
         plots: vec![
             plot(
@@ -109,7 +129,7 @@ fn operating_points(context: &Context<'_>, rows: &[usize], id: &str, title: &str
             Row {
                 cells: vec![
                     vec![code(cell.name.clone())],
-                    vec![text(cell_words(&cell.name))],
+                    vec![text(words_of(cell))],
                     folds(&cell.folds),
                     estimate("retained", SHARE),
                     estimate("avoided", SHARE),
@@ -167,7 +187,7 @@ fn operating_points(context: &Context<'_>, rows: &[usize], id: &str, title: &str
         ],
         rows: table_rows,
         notes: vec![join([vec![text(
-            "Brackets: 95% task-clustered percentile intervals. Rows stand at their own retained shares and under their \
+            "Brackets, where they stand: 95% task-clustered percentile intervals. Rows stand at their own retained shares and under their \
              own folds, so compare advantages (\u{394}) rather than raw shares. The replicate is judged on half-sample \
              labels.",
         )]])],

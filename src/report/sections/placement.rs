@@ -3,7 +3,7 @@
 use super::Context;
 use super::ranking::ends;
 use crate::report::content::{
-    Block, Figure, Line, Plot, Row, Section, Style, Table, code, numbers, plain, text, words,
+    Block, Figure, Line, Plot, Row, Section, Style, Table, brief, code, numbers, text, words,
 };
 use crate::report::plot::forest::{ForestPlot, ForestRow};
 use crate::results::PlacementResult;
@@ -53,7 +53,7 @@ fn forest(context: &Context<'_>, placement: &PlacementResult) -> Figure {
             point: estimate.point.defined(),
             ends: ends(estimate, Unit::Task),
             thin: None,
-            numbers: plain(&line),
+            numbers: brief(&line),
             hue,
             marked: false,
         }
@@ -96,10 +96,11 @@ fn forest(context: &Context<'_>, placement: &PlacementResult) -> Figure {
             narrow: Some(plot.narrow()),
         }],
         legend: Vec::new(),
-        caption: vec![text(
+        caption: vec![text(format!(
             "95% task-clustered intervals. Controlled: the slope of the label beside ln(1 + prefix steps), a \
-             first-compaction flag and task indicators. The label \u{201c}substantive write\u{201d} is post hoc.",
-        )],
+             first-compaction flag and task indicators. The label \u{201c}substantive write\u{201d} is post hoc.{}",
+            plot.missing_intervals()
+        ))],
     }
 }
 

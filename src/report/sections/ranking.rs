@@ -1,9 +1,9 @@
 //! Discrimination: AUROC against the yardstick's band, its tables, and the horizon x channel grid.
 
 use super::Context;
-use super::overview::folds;
+use super::overview::{NO_YARDSTICK, folds};
 use crate::report::content::{
-    Block, Figure, Line, Piece, Plot, Row, Section, Style, Table, code, numbers, plain, text, words,
+    Block, Figure, Line, Piece, Plot, Row, Section, Style, Table, brief, code, numbers, text, words,
 };
 use crate::report::plot::forest::{Band, ForestPlot, ForestRow};
 use foldline_frontiers::{Estimate, Unit};
@@ -42,21 +42,28 @@ fn forest(context: &Context<'_>) -> Figure {
             point: cell.auroc_averaged.point.defined(),
             ends: ends(&cell.auroc_averaged, Unit::Task),
             thin: ends(&cell.auroc_averaged, Unit::Stem),
-            numbers: plain(&line),
+            numbers: brief(&line),
             hue: if context.reading.shown.contains(&index) { context.hue(index).0 } else { 7 },
             marked: context.reading.headline == Some(index),
         }
     });
     let rows: Vec<ForestRow> = rows.collect();
-    let yardstick = context.results.yardstick.as_ref();
-    let band = yardstick.and_then(|y| y.rows.iter().find(|row| row.subset == "all" && !row.mirrored)).and_then(|row| {
-        Some(Band {
-            point: row.statistics.auroc.mean.point.defined()?,
-            ends: ends(&row.statistics.auroc.mean, Unit::Task),
-            label: "replicate".to_owned(),
-        })
+    let replicate = context.yardstick().map(|statistics| &statistics.auroc.mean);
+    let band = replicate.and_then(|auroc| {
+        let label = "replicate".to_owned();
+        Some(Band { point: auroc.point.defined()?, ends: ends(auroc, Unit::Task), label })
     });
-    let has_band = band.is_some();
+    let of_replicate = match (replicate, &band) {
+        (_, Some(Band { ends: Some(_), .. })) => {
+            "Band: the replicate of the same boundary with its interval, on half-sample labels.".to_owned()
+        }
+        (_, Some(_)) => "Line: the replicate of the same boundary, on half-sample labels; it has no interval.".to_owned(),
+        (Some(auroc), None) => match auroc.point.reason() {
+            Some(reason) => format!("The replicate of the same boundary has no AUROC: {reason}."),
+            None => NO_YARDSTICK.to_owned(),
+        },
+        (None, None) => NO_YARDSTICK.to_owned(),
+    };
     let plot = ForestPlot {
         label: "AUROC of every trigger with its interval".to_owned(),
         axis: "AUROC of the repetition-averaged out-of-fold scores".to_owned(),
@@ -66,12 +73,8 @@ fn forest(context: &Context<'_>) -> Figure {
         bars: false,
     };
     let caption = format!(
-        "Dot and thick line: AUROC with its 95% task-clustered interval; thin line: stem-clustered. {}",
-        if has_band {
-            "Band: the replicate of the same boundary with its interval, on half-sample labels."
-        } else {
-            "There is no yardstick in this run."
-        }
+        "Dot and thick line: AUROC with its 95% task-clustered interval; thin line: stem-clustered. {of_replicate}{}",
+        plot.missing_intervals()
     );
     Figure {
         plots: vec![Plot {
@@ -89,7 +92,8 @@ fn forest(context: &Context<'_>) -> Figure {
 /// `mean (min–max)` of single repetitions.
 fn over_repetitions(context: &Context<'_>, at: &str) -> Line {
     let number = |name: &str| context.source.number(&format!("{at}/{name}"), SHARE);
-    let mut line = vec![number("mean")];
+    // the mean is the statistic itself, with the reason where it is undefined
+    let mut line = vec![context.source.number(at, SHARE)];
     let (min, max) = (number("min"), number("max"));
     if let (Piece::Number(min), Piece::Number(max)) = (&min, &max)
         && min.text != max.text
@@ -136,7 +140,7 @@ fn auroc_table(context: &Context<'_>) -> Table {
                         context.source.estimate(&format!("{at}/auroc_averaged"), "task", SHARE),
                         context.source.interval(&format!("{at}/auroc_averaged"), "stem", SHARE).into_iter().collect(),
                         over_repetitions(context, &format!("{at}/auroc_per_repetition")),
-                        vec![context.source.number(&format!("{at}/ap_per_repetition/mean"), SHARE)],
+                        vec![context.source.number(&format!("{at}/ap_per_repetition"), SHARE)],
                         subset(index, "first"),
                         subset(index, "later"),
                         vec![context.source.count(&format!("{at}/distinct_scores"))],

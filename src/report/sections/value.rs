@@ -3,16 +3,15 @@
 use super::Context;
 use super::overview::figure;
 use super::ranking::ends;
-use crate::report::content::{Block, Figure, Plot, Row, Section, Style, Table, code, numbers, plain, text, words};
+use crate::report::content::{Block, Figure, Plot, Row, Section, Style, Table, brief, code, numbers, text, words};
 use crate::report::plot::forest::{ForestPlot, ForestRow};
 use foldline_frontiers::Unit;
 
 pub(super) fn mass(context: &Context<'_>) -> Section {
     let prose = vec![
-        text(
-            "Counting boundaries treats a small harm like a large one. Here each boundary weighs as much as the burden it ",
-        ),
-        text("added: max(0, "),
+        text("Counting boundaries treats a small harm like a large one. Here each boundary weighs as much as the burden "),
+        // one arm shows what came after a boundary, not what compaction added
+        text(if context.results.outcome.observational { "that followed it: max(0, " } else { "it added: max(0, " }),
         code(context.results.outcome.target.clone()),
         text("), "),
         context.source.number("/outcome/mass", Style::Decimals(1)),
@@ -27,6 +26,14 @@ pub(super) fn mass(context: &Context<'_>) -> Section {
 
 pub(super) fn signed(context: &Context<'_>) -> Section {
     let results = context.results;
+    let (id, title) = ("value".to_owned(), "Signed value".to_owned());
+    if results.outcome.observational {
+        let line = vec![text(
+            "What blocking a boundary is worth counts what compaction helped against what it harmed. That needs both arms; \
+             this run has one, so nothing is said about it.",
+        )];
+        return Section { id, title, blocks: vec![Block::Absent { line }] };
+    }
     let mut rows = Vec::new();
     let mut table_rows = Vec::new();
     for (index, cell) in results.cells.iter().enumerate() {
@@ -40,7 +47,7 @@ pub(super) fn signed(context: &Context<'_>) -> Section {
                 point: cell.signed_value_minus_e_rand.point.defined(),
                 ends: ends(&cell.signed_value_minus_e_rand, Unit::Task),
                 thin: ends(&cell.signed_value_minus_e_rand, Unit::Nested),
-                numbers: plain(&line),
+                numbers: brief(&line),
                 hue: if context.reading.shown.contains(&index) { context.hue(index).0 } else { 7 },
                 marked: context.reading.headline == Some(index),
             });
@@ -95,10 +102,11 @@ pub(super) fn signed(context: &Context<'_>) -> Section {
                 narrow: Some(plot.narrow()),
             }],
             legend: Vec::new(),
-            caption: vec![text(
+            caption: vec![text(format!(
                 "Thick: 95% task-clustered interval; thin: nested, with the rollouts of each boundary resampled too. \
-                 Triggers that block nothing are left out.",
-            )],
+                 Triggers that block nothing are left out.{}",
+                plot.missing_intervals()
+            ))],
         }));
     }
     blocks.push(Block::Table(Table {
@@ -121,5 +129,5 @@ pub(super) fn signed(context: &Context<'_>) -> Section {
         notes: Vec::new(),
         folded: true,
     }));
-    Section { id: "value".to_owned(), title: "Signed value".to_owned(), blocks }
+    Section { id, title, blocks }
 }

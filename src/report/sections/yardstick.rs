@@ -86,7 +86,7 @@ fn statistics(context: &Context<'_>, yardstick: &YardstickResult) -> Table {
         ],
         rows: rows.collect(),
         notes: vec![vec![text(
-            "Means over all splits; brackets: 95% task-clustered intervals of the mean over the first 20 splits. \
+            "Means over all splits; brackets, where they stand: 95% task-clustered intervals of the mean over the first 20 splits. \
              Mirrored: the halves exchange their roles.",
         )]],
         folded: false,
