@@ -146,3 +146,46 @@ fn what_cannot_be_compared_is_refused_with_the_difference() {
     refused(path, &["compare", "run", "--against", "nobody"], 2, "nobody");
     refused(path, &["compare", "run", "--cells", "boosted/H"], 2, "at least two");
 }
+
+/// The verdicts of a comparison as sentences.
+fn verdicts(folder: &Path, more: &[&str]) -> Vec<String> {
+    let text = succeeds(folder, &[&["compare", "--draws", "60"], more].concat());
+    text.lines().filter_map(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_sentences_fit_the_number_of_triggers_and_a_difference_of_zero() {
+    let folder = evaluated();
+    let path = folder.path();
+    for name in ["same.csv", "again.csv"] {
+        scores_of(path, "boosted/H", name, usize::MAX);
+    }
+    let cells = ["run", "--cells", "boosted/H", "--foreign"];
+    // one other trigger: neither "of several" nor a tally
+    let one = verdicts(path, &[&cells[..], &["boosted/same=same.csv"]].concat());
+    let sentence = "At the matched share boosted/H is not distinguishable from the reference";
+    assert!(one.iter().any(|verdict| verdict.starts_with(sentence)), "{one:#?}");
+    assert!(one.iter().all(|verdict| !verdict.contains("several") && !verdict.contains("other trigger")), "{one:#?}");
+    // two that are the same as the reference
+    let two = verdicts(path, &[&cells[..], &["boosted/same=same.csv", "--foreign", "again=again.csv"]].concat());
+    let equal = "At the matched share every other trigger avoids exactly as much as the reference.";
+    assert!(two.iter().any(|verdict| verdict == equal), "{two:#?}");
+    assert!(two.iter().any(|verdict| verdict.starts_with("Of 2 other triggers, 0 avoid more than")), "{two:#?}");
+    // several that differ
+    let all = verdicts(path, &["run"]);
+    assert!(all.iter().any(|verdict| verdict.contains("It is the largest of several")), "{all:#?}");
+}
+
+#[test]
+fn scores_from_a_file_are_no_learner_whatever_their_name() {
+    let folder = evaluated();
+    let path = folder.path();
+    scores_of(path, "boosted/H", "same.csv", usize::MAX);
+    let names = ["--foreign", "boosted/R2=same.csv", "--foreign", "rule/token-budget@mine=same.csv", "--out", "named"];
+    succeeds(path, &[&["compare", "run", "--cells", "logistic/H", "--draws", "60"], &names[..]].concat());
+    let table = std::fs::read_to_string(path.join("named/tables/triggers.csv")).unwrap();
+    for row in ["boosted/R2,scores from a file,", "rule/token-budget@mine,scores from a file,"] {
+        assert!(table.contains(row), "{table}");
+    }
+    assert!(table.contains("logistic/H,logistic regression on history summaries,"), "{table}");
+}

@@ -7,8 +7,8 @@
 mod report_html;
 mod report_support;
 
-use foldline::report::RunReport;
-use foldline::report::content::{Block, Style, print};
+use foldline::report::content::{Block, Style, plain, print};
+use foldline::report::{RunReport, html};
 use foldline::results::Results;
 use report_html::{between, unescaped, visible, without};
 use report_support::{evaluated, foldline, succeeds};
@@ -53,6 +53,31 @@ fn shows(text: &str, value: f64) -> bool {
         .any(|style| print(value, style) == text)
 }
 
+/// Whether the tooltips of a run show every recorded point; panics where they show one that is not recorded, or leave out
+/// an end or an operating point.
+fn shows_recorded_points(page: &str, run: usize, results: &Json) -> bool {
+    let data: Json = serde_json::from_str(between(page, "class=\"frontiers\">", "</script>")[run]).unwrap();
+    let mut whole = true;
+    for series in data["series"].as_array().unwrap() {
+        let cell = &results["cells"][series["name"].as_str().unwrap()];
+        let points = cell["frontier"].as_array().unwrap();
+        let allowed = series["a"].as_array().unwrap();
+        for (index, allowed) in allowed.iter().enumerate() {
+            let point = points.iter().find(|point| point["allowed"] == *allowed).unwrap();
+            assert_eq!(series["p"][index], point["blocked_positives"]);
+            let (mass, recorded) = (series["m"][index].as_f64().unwrap(), point["mass"]["point"].as_f64().unwrap());
+            assert!((mass - recorded).abs() <= 5.1e-6, "{mass} is not {recorded}");
+        }
+        for end in [&points[0], &points[points.len() - 1]] {
+            assert!(allowed.contains(&end["allowed"]), "{}: an end is missing", series["name"]);
+        }
+        let operating = series["o"].as_u64().unwrap() as usize;
+        assert_eq!(allowed[operating], cell["operating_point"]["allowed"], "{}", series["name"]);
+        whole &= allowed.len() == points.len();
+    }
+    whole
+}
+
 #[test]
 fn every_number_on_the_page_is_in_the_run() {
     let folder = evaluated();
@@ -90,18 +115,8 @@ fn every_number_on_the_page_is_in_the_run() {
         }
     }
 
-    // in the tooltips: the frontiers as recorded
-    let data: Json = serde_json::from_str(between(&page, "class=\"frontiers\">", "</script>")[0]).unwrap();
-    for series in data["series"].as_array().unwrap() {
-        let points = results["cells"][series["name"].as_str().unwrap()]["frontier"].as_array().unwrap();
-        assert_eq!(series["a"].as_array().unwrap().len(), points.len());
-        for (index, point) in points.iter().enumerate() {
-            assert_eq!(series["a"][index], point["allowed"]);
-            assert_eq!(series["p"][index], point["blocked_positives"]);
-            let (mass, recorded) = (series["m"][index].as_f64().unwrap(), point["mass"]["point"].as_f64().unwrap());
-            assert!((mass - recorded).abs() <= 5.1e-6, "{mass} is not {recorded}");
-        }
-    }
+    // in the tooltips: points of the frontiers as recorded
+    assert!(shows_recorded_points(&page, 0, &results), "a page of its own has room for all of them");
 
     // what is left are words: numbers in them belong to names, recorded texts or the fixed sentences
     let mut rest = without(&page, "<head>", "</head>");
@@ -204,7 +219,7 @@ fn nothing_from_a_run_becomes_markup() {
     results.corpus.summary.unmapped_functions = vec![HOSTILE.to_owned()];
     results.refused.push(foldline::results::Refused { analysis: HOSTILE.to_owned(), reason: HOSTILE.to_owned() });
     let run = RunReport::of(&results, None, HOSTILE).unwrap();
-    let page = foldline::report::html::render(std::slice::from_ref(&run)).unwrap();
+    let page = html::render(std::slice::from_ref(&run)).unwrap();
     assert_eq!(page.matches("<script").count(), 2, "the page's own script and its data");
     assert!(!page.contains("<img") && !page.contains("<script>alert") && page.contains("&lt;script&gt;"));
     assert!(page.contains("{{ 7*7 }}"), "a name is no template");
@@ -231,6 +246,189 @@ fn a_broken_run_is_refused_with_its_name() {
         assert_eq!(output.status.code(), Some(65));
         assert!(String::from_utf8_lossy(&output.stderr).contains(expected));
     }
+}
+
+/// Runs an evaluation of the simulated cohort after `change` on every boundary, and its report.
+fn changed(folder: &Path, name: &str, change: impl Fn(&mut Json), more: &[&str]) -> String {
+    let cohort = std::fs::read_to_string(folder.join("cohort.jsonl")).unwrap();
+    let lines = cohort.lines().map(|line| {
+        let mut boundary: Json = serde_json::from_str(line).unwrap();
+        boundary.as_object_mut().unwrap().remove("deltas");
+        change(&mut boundary);
+        format!("{boundary}\n")
+    });
+    std::fs::write(folder.join(format!("{name}.jsonl")), lines.collect::<String>()).unwrap();
+    let corpus = format!("{name}.jsonl");
+    let evaluate = ["evaluate", &corpus, "--methods", "functions.csv", "--draws", "60", "--out", name];
+    succeeds(folder, &[&evaluate[..], more].concat());
+    succeeds(folder, &["report", name]);
+    std::fs::read_to_string(folder.join(name).join("report.html")).unwrap()
+}
+
+/// Sets the flags of every step: blocked in the arms named, refetched nowhere.
+fn blocked_in(boundary: &mut Json, arms: &[&str]) {
+    for rollout in boundary["rollouts"].as_array_mut().unwrap() {
+        let blocked = arms.contains(&rollout["arm"].as_str().unwrap());
+        for step in rollout["steps"].as_array_mut().unwrap() {
+            step["blocked"] = Json::from(blocked);
+            step["refetch"] = Json::from(false);
+        }
+    }
+}
+
+/// The first verdict of a run's report.
+fn first_verdict(folder: &Path, name: &str) -> String {
+    let report = json(&folder.join(name).join("report.json"));
+    let pieces = report["verdicts"][0]["line"].as_array().unwrap().iter();
+    pieces.map(|piece| piece["text"].as_str().unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_run_of_one_class_says_so_and_gives_every_reason() {
+    let folder = evaluated();
+    let quick = ["--protocol", "quick"];
+    let none = changed(folder.path(), "none", |boundary| blocked_in(boundary, &[]), &quick);
+    let every = changed(folder.path(), "every", |boundary| blocked_in(boundary, &["post"]), &quick);
+    for (page, name, first) in
+        [(&none, "none", "No boundary is harmful."), (&every, "every", "Every boundary is harmful.")]
+    {
+        assert!(first_verdict(folder.path(), name).starts_with(first), "{name}");
+        // an undefined number would say so in a table, a plot or a sentence
+        assert!(!page.contains("<small>not computed") && !page.contains("(not computed)"), "{name}");
+        assert!(page.contains("<small>all labels are equal"), "{name}");
+        assert!(!page.contains("There is no yardstick in this run"), "{name}: a yardstick ran");
+        assert!(page.contains("The replicate of the same boundary has no AUROC: "), "{name}");
+    }
+    assert!(!none.contains("no threshold keeps the share"));
+    assert!(!every.contains("rule/always-block</code> (never compact) is"), "a rule that looks at nothing");
+}
+
+#[test]
+fn a_single_task_has_no_intervals_and_the_page_says_why() {
+    let folder = evaluated();
+    let one = |boundary: &mut Json| {
+        boundary["task_id"] = Json::from("only_1");
+        boundary["stem"] = Json::from("only");
+    };
+    let page = changed(folder.path(), "single", one, &["--protocol", "quick"]);
+    let points = between(&page, "id=\"table-operating-points\"", "</div></div>")[0].to_owned();
+    assert!(points.contains("<strong>No interval</strong> stands in this table: "), "{points}");
+    assert!(!points.contains("class=\"ends\"") && page.contains("[no interval]</text>"));
+    assert!(page.contains("</data> task; target"), "one task is no tasks");
+    let csv = std::fs::read_to_string(folder.path().join("single/tables/operating-points.csv")).unwrap();
+    assert!(csv.lines().count() > 5 && !csv.contains(" lo"), "{csv}");
+}
+
+#[test]
+fn with_one_arm_nothing_is_said_of_signed_value() {
+    let folder = evaluated();
+    let target = ["--target", "pre.U@3", "--cells", "boosted/H", "--folds", "stem:5x1"];
+    let page = changed(folder.path(), "one-arm", |_| (), &target);
+    assert!(first_verdict(folder.path(), "one-arm").starts_with("Observational."));
+    assert!(!page.contains("signed-value") && page.contains("this run has one, so nothing is said about it"));
+    assert!(page.contains("as much as the burden that followed it") && !page.contains("it added"));
+    succeeds(folder.path(), &["compare", "one-arm", "--draws", "60", "--out", "compared"]);
+    let report = json(&folder.path().join("compared/report.json"));
+    assert!(!report.to_string().contains("\"head\":\"V\""), "V is a signed value");
+}
+
+#[test]
+fn scores_from_a_file_are_called_that_whatever_their_name() {
+    let folder = evaluated();
+    let mut results: Results =
+        serde_json::from_slice(&std::fs::read(folder.path().join("run/results.json")).unwrap()).unwrap();
+    let cell = results.cells.iter_mut().find(|cell| cell.name == "rule/token-budget").unwrap();
+    cell.group = "foreign".to_owned();
+    cell.name = "rule/first-compaction@x".to_owned();
+    let run = RunReport::of(&results, None, "run").unwrap();
+    let points = run.report.tables().find(|table| table.id == "operating-points").unwrap();
+    let of = |name: &str| {
+        let row = points.rows.iter().find(|row| plain(&row.cells[0]) == name).unwrap();
+        plain(&row.cells[1])
+    };
+    assert_eq!(of("rule/first-compaction"), "block first compactions");
+    assert_eq!(of("rule/first-compaction@x"), "scores from a file");
+    let verdicts: Vec<String> = run.report.verdicts.iter().map(|verdict| plain(&verdict.line)).collect();
+    assert!(verdicts.iter().all(|verdict| !verdict.contains("Without any learning, rule/first-compaction@x")));
+}
+
+#[test]
+fn six_long_runs_stay_below_two_megabytes() {
+    let folder = evaluated();
+    let path = folder.path().join("run/results.json");
+    let mut results: Results = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    // twice the cells of a quick run, each with as many points as a run records
+    for mut cell in results.cells.clone() {
+        cell.name.push_str("@again");
+        results.cells.push(cell);
+    }
+    for cell in &mut results.cells {
+        let operating = cell.frontier.iter().position(|p| p.threshold == cell.operating_point.threshold).unwrap();
+        let (before, point) = (cell.frontier[..=operating].to_vec(), cell.frontier[operating]);
+        let more = (0..2000 - cell.frontier.len()).map(|index| {
+            let threshold = foldline_frontiers::Threshold::At(1e6 + index as f64);
+            foldline_frontiers::FrontierPoint { threshold, ..point }
+        });
+        cell.frontier = before.into_iter().chain(more).chain(cell.frontier[operating + 1..].iter().copied()).collect();
+    }
+    std::fs::write(&path, serde_json::to_vec(&results).unwrap()).unwrap();
+    succeeds(folder.path(), &["report", "run", "run", "run", "run", "run", "run", "--out", "six.html"]);
+    let page = std::fs::read_to_string(folder.path().join("six.html")).unwrap();
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    let recorded = json(&path);
+    for run in 0..6 {
+        assert!(!shows_recorded_points(&page, run, &recorded));
+    }
+    let thinned = "Long lines are thinned: to keep the page small at most ";
+    let most = page.split(thinned).nth(1).and_then(|rest| attribute(rest, "value").parse::<f64>().ok()).unwrap() as usize;
+    let data: Json = serde_json::from_str(between(&page, "class=\"frontiers\">", "</script>")[5]).unwrap();
+    let longest = data["series"].as_array().unwrap().iter().map(|s| s["a"].as_array().unwrap().len()).max().unwrap();
+    assert!(longest <= most && most < 100, "{longest} points where the page says {most}");
+}
+
+#[test]
+fn too_large_a_page_names_the_tables_it_leaves_out() {
+    let folder = evaluated();
+    let results: Results =
+        serde_json::from_slice(&std::fs::read(folder.path().join("run/results.json")).unwrap()).unwrap();
+    let run = RunReport::of(&results, None, "run").unwrap();
+    let page = html::render(&vec![run; 12]).unwrap();
+    assert!(!page.contains("Operating points of every trigger</summary>"));
+    assert!(page.contains("Left out, as the page would exceed 2 MB with it: Discrimination"));
+    assert!(page.contains("table-operating-points\""));
+}
+
+#[test]
+fn nothing_is_written_outside_and_nothing_old_stays() {
+    let folder = evaluated();
+    let (path, run) = (folder.path(), folder.path().join("run"));
+    let files = |part: &str| -> BTreeSet<String> {
+        let entries = std::fs::read_dir(run.join(part)).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    succeeds(path, &["report", "run"]);
+    let (tables, plots) = (files("tables"), files("plots"));
+    // a report of two runs in its place, and files of the user's
+    succeeds(path, &["report", "run", "run"]);
+    assert!(files("tables").iter().all(|name| name.starts_with("r1-") || name.starts_with("r2-")));
+    std::fs::write(run.join("tables/r1-own.csv"), "mine").unwrap();
+    std::fs::write(run.join("plots/own.svg"), "mine").unwrap();
+    succeeds(path, &["report", "run"]);
+    assert_eq!(files("tables"), &tables | &BTreeSet::from(["r1-own.csv".to_owned()]));
+    assert_eq!(files("plots"), &plots | &BTreeSet::from(["own.svg".to_owned()]));
+    // a report.json that is none of ours says nothing about files
+    std::fs::write(run.join("report.json"), "{\"format\": \"other\", \"sections\": []}").unwrap();
+    succeeds(path, &["report", "run"]);
+    // ids that lead out of the folder
+    let mut results = json(&run.join("results.json"));
+    let table = results["tables"]["14"].clone();
+    results["tables"]["../../escaped"] = table.clone();
+    results["tables"]["/../../../../escaped"] = table;
+    std::fs::write(run.join("results.json"), results.to_string()).unwrap();
+    succeeds(path, &["report", "run"]);
+    assert!(files("tables").contains("paper-..-..-escaped.csv"));
+    let above: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(above.iter().all(|name| !name.to_string_lossy().contains("escaped")), "{above:?}");
 }
 
 #[test]

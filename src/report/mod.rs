@@ -97,7 +97,11 @@ impl RunReport {
             verdicts: verdicts::verdicts(results, &context.source, &reading),
             sections,
         };
-        Ok(RunReport { report, frontiers: frontiers(results, most), has_yardstick: context.yardstick_mark(false).is_some() })
+        Ok(RunReport {
+            report,
+            frontiers: frontiers(results, most),
+            has_yardstick: context.yardstick_mark(false).is_some(),
+        })
     }
 }
 

@@ -45,8 +45,7 @@ impl Reading {
                 headline = Some((index, mean));
             }
         }
-        let triggers: Vec<usize> =
-            (0..results.cells.len()).filter(|&index| !is_rule(&results.cells[index])).collect();
+        let triggers: Vec<usize> = (0..results.cells.len()).filter(|&index| !is_rule(&results.cells[index])).collect();
         let headline = headline.map(|(index, _)| index).or_else(|| triggers.first().copied());
         let mut shown: Vec<usize> = best.iter().map(|(index, _)| *index).chain(headline).collect();
         let frozen = triggers.iter().copied().filter(|&index| results.cells[index].group == "frozen").take(3);
@@ -60,7 +59,7 @@ impl Reading {
         }
         if shown.len() < 4 {
             let rules = (0..results.cells.len()).filter(|&index| {
-                is_rule(&results.cells[index]) && results.cells[index].operating_point.blocked > 0
+                is_telling_rule(&results.cells[index]) && results.cells[index].operating_point.blocked > 0
             });
             shown.extend(rules.take(4 - shown.len()));
         }

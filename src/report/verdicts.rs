@@ -78,7 +78,11 @@ pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Ve
         verdicts.push(Verdict {
             tone: Tone::Note,
             line: vec![
-                strong("No trigger was judged. "),
+                strong(if results.cells.is_empty() {
+                    "No trigger was judged. "
+                } else {
+                    "No learned trigger was judged. "
+                }),
                 text("What stood in the way is listed under \u{201c}Not computed\u{201d}."),
             ],
         });
@@ -210,10 +214,7 @@ fn against_yardstick(results: &Results, cell: &CellResult, at: &str, source: &So
     let row = yardstick.rows.iter().position(|row| row.subset == "all" && !row.mirrored)?;
     if let Some(reason) = yardstick.rows[row].statistics.auroc.mean.point.reason() {
         let words = format!(" has no AUROC here: {reason}. So there is no yardstick to read the trigger by.");
-        return Some(Verdict {
-            tone: Tone::Note,
-            line: vec![strong("A replicate of the same boundary"), text(words)],
-        });
+        return Some(Verdict { tone: Tone::Note, line: vec![strong("A replicate of the same boundary"), text(words)] });
     }
     let trigger = &yardstick.triggers[position];
     let place = format!("/yardstick/triggers/{position}/comparison");
@@ -262,11 +263,7 @@ fn without_learning(results: &Results, source: &Source<'_>) -> Option<Verdict> {
     Some(Verdict {
         tone: Tone::Note,
         line: join([
-            vec![
-                text("Without any learning, "),
-                code(cell.name.clone()),
-                text(format!(" ({}) is ", words_of(cell))),
-            ],
+            vec![text("Without any learning, "), code(cell.name.clone()), text(format!(" ({}) is ", words_of(cell)))],
             vec![text(against_random(side)), text(" (")],
             source.estimate(&format!("{at}/advantage_count"), "task", DIFFERENCE),
             vec![text(", AUROC ")],

@@ -236,7 +236,8 @@ impl FrontierPlot {
         let dash = if series.dashed { " dash" } else { "" };
         svg.add(format_args!("<path class=\"line{dash}\" d=\"{}\"/>", path.trim_end().trim_end_matches('l')));
         if !series.thinned && series.points.len() <= MOST_KNOTS {
-            let dots = series.points.iter().map(|&point| format!("M{:.1} {:.1}h0", x.at(point.0), y.at(self.height(point))));
+            let dots =
+                series.points.iter().map(|&point| format!("M{:.1} {:.1}h0", x.at(point.0), y.at(self.height(point))));
             svg.add(format_args!("<path class=\"knot\" d=\"{}\"/>", dots.collect::<String>()));
         }
         if let Some(mark) = &series.mark {

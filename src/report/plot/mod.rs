@@ -133,7 +133,7 @@ impl Svg {
 
     pub(crate) fn line(&mut self, class: &str, x1: f64, y1: f64, x2: f64, y2: f64) {
         self.add(format_args!("<path class=\"{class}\" d=\"M{x1:.1} {y1:.1}"));
-        if y1 == y2 {
+        if y1.total_cmp(&y2).is_eq() {
             self.add(format_args!("H{x2:.1}\"/>"));
         } else {
             self.add(format_args!("L{x2:.1} {y2:.1}\"/>"));

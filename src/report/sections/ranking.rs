@@ -57,7 +57,9 @@ fn forest(context: &Context<'_>) -> Figure {
         (_, Some(Band { ends: Some(_), .. })) => {
             "Band: the replicate of the same boundary with its interval, on half-sample labels.".to_owned()
         }
-        (_, Some(_)) => "Line: the replicate of the same boundary, on half-sample labels; it has no interval.".to_owned(),
+        (_, Some(_)) => {
+            "Line: the replicate of the same boundary, on half-sample labels; it has no interval.".to_owned()
+        }
         (Some(auroc), None) => match auroc.point.reason() {
             Some(reason) => format!("The replicate of the same boundary has no AUROC: {reason}."),
             None => NO_YARDSTICK.to_owned(),

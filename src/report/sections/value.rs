@@ -9,7 +9,9 @@ use foldline_frontiers::Unit;
 
 pub(super) fn mass(context: &Context<'_>) -> Section {
     let prose = vec![
-        text("Counting boundaries treats a small harm like a large one. Here each boundary weighs as much as the burden "),
+        text(
+            "Counting boundaries treats a small harm like a large one. Here each boundary weighs as much as the burden ",
+        ),
         // one arm shows what came after a boundary, not what compaction added
         text(if context.results.outcome.observational { "that followed it: max(0, " } else { "it added: max(0, " }),
         code(context.results.outcome.target.clone()),

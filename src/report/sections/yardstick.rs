@@ -12,8 +12,8 @@ pub(super) fn section(context: &Context<'_>) -> Section {
     let rows = context.results.yardstick.as_ref().map_or(0, |yardstick| yardstick.rows.len());
     let Some(yardstick) = context.results.yardstick.as_ref().filter(|_| rows > 0) else {
         let line = vec![text(
-            "There is no yardstick in this run. It splits the rollouts of each arm in two, so it needs at least two \
-             rollouts an arm at a boundary, and both arms.",
+            "There is no yardstick in this run. It splits the rollouts of a boundary in two, so it needs at least two in \
+             each arm that the target is made from.",
         )];
         return Section { id, title, blocks: vec![Block::Absent { line }] };
     };
