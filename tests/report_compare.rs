@@ -163,12 +163,13 @@ fn the_sentences_fit_the_number_of_triggers_and_a_difference_of_zero() {
     let cells = ["run", "--cells", "boosted/H", "--foreign"];
     // one other trigger: neither "of several" nor a tally
     let one = verdicts(path, &[&cells[..], &["boosted/same=same.csv"]].concat());
-    let sentence = "At the matched share boosted/H is not distinguishable from the reference";
+    let sentence =
+        "At the matched share boosted/H avoids exactly as much as the reference on these boundaries (+0.000 [";
     assert!(one.iter().any(|verdict| verdict.starts_with(sentence)), "{one:#?}");
     assert!(one.iter().all(|verdict| !verdict.contains("several") && !verdict.contains("other trigger")), "{one:#?}");
     // two that are the same as the reference
     let two = verdicts(path, &[&cells[..], &["boosted/same=same.csv", "--foreign", "again=again.csv"]].concat());
-    let equal = "At the matched share every other trigger avoids exactly as much as the reference.";
+    let equal = "At the matched share every other trigger avoids exactly as much as the reference on these boundaries.";
     assert!(two.iter().any(|verdict| verdict == equal), "{two:#?}");
     assert!(two.iter().any(|verdict| verdict.starts_with("Of 2 other triggers, 0 avoid more than")), "{two:#?}");
     // several that differ

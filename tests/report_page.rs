@@ -300,6 +300,11 @@ fn a_run_of_one_class_says_so_and_gives_every_reason() {
         assert!(page.contains("The replicate of the same boundary has no AUROC: "), "{name}");
     }
     assert!(!none.contains("no threshold keeps the share"));
+    let cells = ["--cells", "boosted/H,logistic/H", "--yardstick", "--draws", "60"];
+    let said = succeeds(folder.path(), &[&["compare", "none"], &cells[..]].concat());
+    assert!(said.starts_with("- No boundary is harmful.") && !said.contains("not computed"), "{said}");
+    let said = succeeds(folder.path(), &[&["compare", "every"], &cells[..]].concat());
+    assert!(said.contains("- A replicate of the same boundary has no AUROC here: "), "{said}");
     assert!(!every.contains("rule/always-block</code> (never compact) is"), "a rule that looks at nothing");
 }
 
@@ -380,7 +385,8 @@ fn six_long_runs_stay_below_two_megabytes() {
         assert!(!shows_recorded_points(&page, run, &recorded));
     }
     let thinned = "Long lines are thinned: to keep the page small at most ";
-    let most = page.split(thinned).nth(1).and_then(|rest| attribute(rest, "value").parse::<f64>().ok()).unwrap() as usize;
+    let most =
+        page.split(thinned).nth(1).and_then(|rest| attribute(rest, "value").parse::<f64>().ok()).unwrap() as usize;
     let data: Json = serde_json::from_str(between(&page, "class=\"frontiers\">", "</script>")[5]).unwrap();
     let longest = data["series"].as_array().unwrap().iter().map(|s| s["a"].as_array().unwrap().len()).max().unwrap();
     assert!(longest <= most && most < 100, "{longest} points where the page says {most}");

@@ -8,10 +8,10 @@ use super::plot::forest::{ForestPlot, ForestRow};
 use super::plot::frontier::{FrontierPlot, Mark, Series, View};
 use super::reading::{SCORES_FROM_A_FILE, cell_words};
 use super::thin::{most_points, thinned};
-use super::verdicts::{Side, against_random};
+use super::verdicts::{Side, against_random, one_class, without_replicate};
 use super::{FORMAT, RunReport, frontier_columns};
 use crate::cmd::Failure;
-use crate::compare::{Comparison, TriggerResult};
+use crate::compare::{Comparison, TriggerResult, YardstickComparison};
 use foldline_frontiers::{Estimate, Unit};
 use serde_json::json;
 
@@ -63,7 +63,7 @@ impl RunReport {
                 })
                 .collect::<Vec<_>>(),
         });
-        Ok(RunReport { report, frontiers, has_yardstick })
+        Ok(RunReport { report, frontiers, has_yardstick, document: "compare.json" })
     }
 }
 
@@ -80,6 +80,10 @@ fn verdicts(comparison: &Comparison, source: &Source<'_>) -> Vec<Verdict> {
             ],
         });
     }
+    verdicts.extend(one_class(comparison.positives, comparison.n, &comparison.target));
+    if comparison.positives == 0 {
+        return verdicts;
+    }
     let side = Side::of(&comparison.triggers[0].advantage_count);
     verdicts.push(Verdict {
         tone: tone(side),
@@ -94,7 +98,9 @@ fn verdicts(comparison: &Comparison, source: &Source<'_>) -> Vec<Verdict> {
     });
     verdicts.extend(tally(comparison));
     verdicts.extend(largest(comparison, source));
-    if let Some(yardstick) = &comparison.yardstick {
+    let ranking = |yardstick: &&YardstickComparison| without_replicate(&yardstick.statistics).is_none();
+    verdicts.extend(comparison.yardstick.as_ref().and_then(|yardstick| without_replicate(&yardstick.statistics)));
+    if let Some(yardstick) = comparison.yardstick.as_ref().filter(ranking) {
         let side = Side::of(&yardstick.triggers[0].comparison.same_label_difference);
         let (tone, sentence) = match side {
             Side::Above => (Tone::Worse, "the replicate leads"),
@@ -167,11 +173,14 @@ fn largest(comparison: &Comparison, source: &Source<'_>) -> Option<Verdict> {
     let difference = &comparison.differences[position];
     let several = comparison.differences.len() > 1;
     if several && size == 0.0 {
-        let line = vec![text("At the matched share every other trigger avoids exactly as much as the reference.")];
+        let line = vec![text(
+            "At the matched share every other trigger avoids exactly as much as the reference on these boundaries.",
+        )];
         return Some(Verdict { tone: Tone::Open, line });
     }
     let side = Side::of(&difference.avoided);
     let sentence = match side {
+        _ if size == 0.0 => "avoids exactly as much as the reference on these boundaries",
         Side::Above => "avoids more than the reference: the interval of the difference lies above zero",
         Side::Around => "is not distinguishable from the reference: the interval of the difference includes zero",
         Side::Below => "avoids less than the reference: the interval of the difference lies below zero",

@@ -102,6 +102,7 @@ fn render_all(runs: &[RunReport]) -> Result<String, Failure> {
                 "svgs": svgs,
                 "short": short,
                 "yardstick": run.has_yardstick,
+                "document": run.document,
                 // a closing tag inside a string would end the data block
                 "data": run.frontiers.to_string().replace('<', "\\u003c"),
             })

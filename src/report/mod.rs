@@ -39,6 +39,8 @@ pub struct RunReport {
     pub frontiers: Json,
     /// Whether plots bear the yardstick's diamond.
     pub has_yardstick: bool,
+    /// The file that its numbers name their places in.
+    pub document: &'static str,
 }
 
 impl RunReport {
@@ -101,6 +103,7 @@ impl RunReport {
             report,
             frontiers: frontiers(results, most),
             has_yardstick: context.yardstick_mark(false).is_some(),
+            document: "results.json",
         })
     }
 }

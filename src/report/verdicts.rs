@@ -7,6 +7,7 @@
 use super::content::{Line, Number, Piece, Source, Style, Tone, Verdict, code, join, strong, text};
 use super::reading::{Reading, is_rule, is_telling_rule, words_of};
 use crate::results::{CellResult, Results};
+use foldline_frontiers::yardstick::Yardstick;
 use foldline_frontiers::{Estimate, Unit};
 
 const SHARE: Style = Style::Decimals(3);
@@ -73,7 +74,8 @@ pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Ve
             ],
         });
     }
-    verdicts.extend(one_class(results));
+    let outcome = &results.outcome;
+    verdicts.extend(one_class(outcome.positives, outcome.n, &outcome.target));
     let Some(index) = reading.headline else {
         verdicts.push(Verdict {
             tone: Tone::Note,
@@ -106,21 +108,21 @@ pub fn verdicts(results: &Results, source: &Source<'_>, reading: &Reading) -> Ve
 }
 
 /// What stands first where all boundaries are alike.
-fn one_class(results: &Results) -> Option<Verdict> {
-    let (head, tail) = match results.outcome.positives {
+pub(super) fn one_class(positives: usize, n: usize, target: &str) -> Option<Verdict> {
+    let (head, tail) = match positives {
         0 => (
             "No boundary is harmful. ",
             " is positive at none of them, so there is nothing to avoid: shares avoided and AUROC are undefined, and no \
              trigger can be told from another.",
         ),
-        positives if positives == results.outcome.n => (
+        positives if positives == n => (
             "Every boundary is harmful. ",
             " is positive at all of them, so there is nothing to tell apart: AUROC is undefined, and by count any choice of \
              boundaries is as good as a random one.",
         ),
         _ => return None,
     };
-    let line = vec![strong(head), text("The target "), code(results.outcome.target.clone()), text(tail)];
+    let line = vec![strong(head), text("The target "), code(target), text(tail)];
     Some(Verdict { tone: Tone::Note, line })
 }
 
@@ -208,13 +210,19 @@ fn by_value(cell: &CellResult, at: &str, source: &Source<'_>) -> Verdict {
     }
 }
 
+/// What is said of a replicate that ranks nothing.
+pub(super) fn without_replicate(replicate: &Yardstick) -> Option<Verdict> {
+    let reason = replicate.auroc.mean.point.reason()?;
+    let words = format!(" has no AUROC here: {reason}. So there is no yardstick to read a trigger by.");
+    Some(Verdict { tone: Tone::Note, line: vec![strong("A replicate of the same boundary"), text(words)] })
+}
+
 fn against_yardstick(results: &Results, cell: &CellResult, at: &str, source: &Source<'_>) -> Option<Verdict> {
     let yardstick = results.yardstick.as_ref()?;
     let position = yardstick.triggers.iter().position(|trigger| trigger.cell == cell.name)?;
     let row = yardstick.rows.iter().position(|row| row.subset == "all" && !row.mirrored)?;
-    if let Some(reason) = yardstick.rows[row].statistics.auroc.mean.point.reason() {
-        let words = format!(" has no AUROC here: {reason}. So there is no yardstick to read the trigger by.");
-        return Some(Verdict { tone: Tone::Note, line: vec![strong("A replicate of the same boundary"), text(words)] });
+    if let Some(verdict) = without_replicate(&yardstick.rows[row].statistics) {
+        return Some(verdict);
     }
     let trigger = &yardstick.triggers[position];
     let place = format!("/yardstick/triggers/{position}/comparison");

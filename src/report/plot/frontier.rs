@@ -146,6 +146,11 @@ impl FrontierPlot {
             self.yard(&mut svg, mark, &x, &y);
         }
         svg.raw("</svg>");
+        if self.view == View::Share {
+            // above the lines and whiskers, or they would strike the words out
+            svg.text("quiet", x.at(0.91), y.at(0.0) - 5.0, "end", "ON: always compact");
+            svg.text("quiet", x.at(0.0) + 10.0, y.at(1.0) - 7.0, "start", "OFF: never compact");
+        }
         svg
     }
 
@@ -207,9 +212,7 @@ impl FrontierPlot {
             View::Share => {
                 svg.line("chance", x.at(0.0), y.at(1.0), x.at(1.0), y.at(0.0));
                 svg.marker(0, "end", x.at(1.0), y.at(0.0), 4.5);
-                svg.text("quiet", x.at(0.91), y.at(0.0) - 5.0, "end", "ON: always compact");
                 svg.marker(0, "end", x.at(0.0), y.at(1.0), 4.5);
-                svg.text("quiet", x.at(0.0) + 10.0, y.at(1.0) - 7.0, "start", "OFF: never compact");
             }
             View::Advantage => {
                 svg.line("chance", x.at(0.0), y.at(0.0), x.at(1.0), y.at(0.0));
