@@ -400,7 +400,7 @@ fn too_large_a_page_names_the_tables_it_leaves_out() {
     let run = RunReport::of(&results, None, "run").unwrap();
     let page = html::render(&vec![run; 12]).unwrap();
     assert!(!page.contains("Operating points of every trigger</summary>"));
-    assert!(page.contains("Left out, as the page would exceed 2 MB with it: Discrimination"));
+    assert!(page.contains("Left out to keep the page below 2 MB: Discrimination"));
     assert!(page.contains("table-operating-points\""));
 }
 
@@ -443,7 +443,9 @@ fn a_real_browser_shows_it() {
     let folder = evaluated();
     succeeds(folder.path(), &["report", "run"]);
     succeeds(folder.path(), &["compare", "run", "--yardstick", "--draws", "60", "--out", "compared"]);
-    for page in ["run/report.html", "compared/report.html"] {
+    succeeds(folder.path(), &["report", "run", "run", "--out", "both"]);
+    changed(folder.path(), "none", |boundary| blocked_in(boundary, &[]), &["--protocol", "quick"]);
+    for page in ["run/report.html", "compared/report.html", "both/report.html", "none/report.html"] {
         let Ok(output) = Command::new("python3").arg(script).arg(folder.path().join(page)).output() else {
             println!("skipped: there is no python3");
             return;

@@ -470,7 +470,8 @@ impl<'a> Source<'a> {
         };
         let field = |name: &str| self.at(&format!("{interval}/{name}")).and_then(Json::as_u64).unwrap_or(0);
         // short: it stands behind every interval of a page
-        let mut how = format!("95%, {unit}-clustered, {} draws", field("draws"));
+        let draws = if field("draws") == 1 { "draw" } else { "draws" };
+        let mut how = format!("95%, {unit}-clustered, {} {draws}", field("draws"));
         if field("dropped") > 0 {
             how.push_str(&format!(", {} dropped as undefined", field("dropped")));
         }

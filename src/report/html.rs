@@ -49,12 +49,12 @@ pub fn render(runs: &[RunReport]) -> Result<String, Failure> {
     if page.len() < LARGEST {
         return Ok(page);
     }
-    let slim: Vec<RunReport> = runs.iter().cloned().map(without_folded_tables).collect();
+    let slim: Vec<RunReport> = runs.iter().map(|run| without_folded_tables(run.clone(), runs.len() > 1)).collect();
     render_all(&slim)
 }
 
 /// A report with the names of folded tables in their places.
-fn without_folded_tables(mut run: RunReport) -> RunReport {
+fn without_folded_tables(mut run: RunReport, several: bool) -> RunReport {
     for section in &mut run.report.sections {
         let mut names = Vec::new();
         section.blocks.retain(|block| match block {
@@ -66,9 +66,9 @@ fn without_folded_tables(mut run: RunReport) -> RunReport {
         });
         if !names.is_empty() {
             let line = vec![
-                text("Left out, as the page would exceed 2 MB with it: "),
+                text("Left out to keep the page below 2 MB: "),
                 text(names.join("; ")),
-                text(". A page of this run alone has it, and "),
+                text(if several { ". A page of this run alone shows this; " } else { "; " }),
                 code("--format md"),
                 text(" prints it."),
             ];

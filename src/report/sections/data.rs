@@ -40,12 +40,12 @@ pub(super) fn card(context: &Context<'_>) -> Section {
         row("No / session-only / substantive write", slash(&["no_write", "session_only_write", "substantive_write"])),
         row(
             "Longest last observation",
-            vec![
-                count("longest_last_observation"),
-                text(" characters, at "),
-                count("last_observations_at_longest"),
-                text(" boundaries (many at one length mean that the corpus caps observations)"),
-            ],
+            join([
+                context.source.counted("/corpus/summary/longest_last_observation", "character", "characters"),
+                vec![text(", at ")],
+                context.source.counted("/corpus/summary/last_observations_at_longest", "boundary", "boundaries"),
+                vec![text(" (many at one length mean that the corpus caps observations)")],
+            ]),
         ),
         row("Last observation of at most 60 characters", vec![count("last_observations_at_most_60")]),
         row("With difficulty / tokens / summary", slash(&["with_difficulty", "with_tokens", "with_summary"])),
@@ -125,19 +125,13 @@ pub(super) fn card(context: &Context<'_>) -> Section {
 
 fn outcome_line(context: &Context<'_>) -> Line {
     let source = &context.source;
-    vec![
-        text("Primary target "),
-        code(context.results.outcome.target.clone()),
-        text(": "),
-        source.count("/outcome/n"),
-        text(" boundaries have it ("),
-        source.count("/outcome/left_out"),
-        text(" left out, an arm without rollouts), "),
-        source.count("/outcome/positives"),
-        text(" are positive, mean "),
-        source.number("/outcome/mean", Style::Signed(3)),
-        text(" burdened steps."),
-    ]
+    join([
+        vec![text("Primary target "), code(context.results.outcome.target.clone()), text(": known at ")],
+        source.counted("/outcome/n", "boundary", "boundaries"),
+        vec![text(" ("), source.count("/outcome/left_out"), text(" left out, an arm without rollouts), positive at ")],
+        vec![source.count("/outcome/positives"), text(", mean ")],
+        vec![source.number("/outcome/mean", Style::Signed(3)), text(" burdened steps.")],
+    ])
 }
 
 /// The paper's tables, as the run computed them.
