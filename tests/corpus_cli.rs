@@ -70,7 +70,7 @@ fn outputs_keep_off_what_is_not_theirs() {
     assert_eq!(code, Some(1));
     assert!(message.contains("--out") && message.contains("it is a folder; name a file in it"), "{message}");
     let (code, message) = fit(folder.path().join("absent/model.json").to_str().unwrap());
-    assert_eq!(code, Some(2));
+    assert_eq!(code, Some(1));
     assert!(message.contains("there is no folder"), "{message}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was written");
 }

@@ -230,16 +230,16 @@ impl Folds {
         let n = boundary_ids.len();
         let problem = |line, problem: String| FoldError::Line { line, problem };
         let mut records = records(text)?;
-        let plans: BTreeSet<&str> = records.iter().filter_map(|(plan, ..)| plan.as_deref()).collect();
+        let plans: BTreeSet<&str> = records.iter().filter_map(|line| line.plan.as_deref()).collect();
         if plans.len() > 1 {
             if !plans.contains(plan) {
                 return Err(FoldError::OtherPlans { held: plans.into_iter().collect::<Vec<_>>().join(", ") });
             }
-            records.retain(|(of, ..)| of.as_deref() == Some(plan));
+            records.retain(|line| line.plan.as_deref() == Some(plan));
         }
         let mut assignment: Vec<Vec<Option<u32>>> = Vec::new();
         let mut k = 0usize;
-        for (_, line, [id, repetition, fold]) in records {
+        for FoldLine { line, fields: [id, repetition, fold], .. } in records {
             let &row = row_of
                 .get(id.as_str())
                 .ok_or_else(|| problem(line, format!("boundary {id:?} is not in the corpus")))?;
@@ -289,7 +289,7 @@ impl Folds {
     /// # Errors
     /// `Line` for a text that is no fold file.
     pub fn plans_in(text: &str) -> Result<Vec<String>, FoldError> {
-        let plans = records(text)?.into_iter().filter_map(|(plan, ..)| plan).collect::<BTreeSet<String>>();
+        let plans = records(text)?.into_iter().filter_map(|line| line.plan).collect::<BTreeSet<String>>();
         Ok(plans.into_iter().collect())
     }
 
@@ -314,8 +314,18 @@ fn csv_of<const N: usize>(lines: impl Iterator<Item = [String; N]>, header: &[&s
     String::from_utf8(writer.into_inner().expect("memory is flushed")).expect("records are text")
 }
 
-/// The lines of a fold file: plan where it names one, number of the line, and boundary, repetition, fold.
-fn records(text: &str) -> Result<Vec<(Option<String>, usize, [String; 3])>, FoldError> {
+/// A line of a fold file.
+struct FoldLine {
+    /// Where the file has such a column.
+    plan: Option<String>,
+    /// Its number.
+    line: usize,
+    /// Boundary, repetition, fold.
+    fields: [String; 3],
+}
+
+/// The lines of a fold file.
+fn records(text: &str) -> Result<Vec<FoldLine>, FoldError> {
     let problem = |line, problem: String| FoldError::Line { line, problem };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
@@ -337,7 +347,8 @@ fn records(text: &str) -> Result<Vec<(Option<String>, usize, [String; 3])>, Fold
             return Err(problem(line, format!("{} fields, expected {}", record.len(), header.len())));
         }
         let plan = named.map(|column| record[column].to_owned());
-        lines.push((plan, line, [id, repetition, fold].map(|column| record[column].to_owned())));
+        let fields = [id, repetition, fold].map(|column| record[column].to_owned());
+        lines.push(FoldLine { plan, line, fields });
     }
     Ok(lines)
 }
