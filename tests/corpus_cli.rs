@@ -68,7 +68,7 @@ fn outputs_keep_off_what_is_not_theirs() {
     };
     let (code, message) = fit(here);
     assert_eq!(code, Some(1));
-    assert!(message.contains("--out") && message.contains("it is a folder; name a file in it"), "{message}");
+    assert!(message.contains("cannot be written: it is a folder; name a file in it"), "{message}");
     let (code, message) = fit(folder.path().join("absent/model.json").to_str().unwrap());
     assert_eq!(code, Some(1));
     assert!(message.contains("there is no folder"), "{message}");

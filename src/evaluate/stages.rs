@@ -12,7 +12,7 @@ use crate::results::{
 };
 use foldline_features::{Arm, Channel, Horizon, Representation, Target};
 use foldline_frontiers::bootstrap::Draws;
-use foldline_frontiers::cell::{Cell, Statistic, interval};
+use foldline_frontiers::cell::{Cell, Statistic};
 use foldline_frontiers::cross_fit::leave_one_stem_out;
 use foldline_frontiers::icc::{GroupedValues, icc_by_cluster, icc_of_rollouts};
 use foldline_frontiers::importance::{ColumnGroup, permutation_importance};
