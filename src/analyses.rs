@@ -29,7 +29,7 @@ pub fn analyses(corpus: &Corpus) -> Vec<Answer> {
     let has_any_rollout = any(&|boundary| !boundary.rollouts.is_empty());
     vec![
         Answer {
-            analysis: "burden of one arm (targets pre.U@3, post.E@1, ...)".to_owned(),
+            analysis: "burden of one arm (targets pre.U@3, post.E@1, ...), frontier".to_owned(),
             missing: unless(has_any_rollout, "`rollouts`"),
         },
         Answer {

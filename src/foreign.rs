@@ -1,12 +1,16 @@
 //! Scores of a trigger fitted elsewhere (an LLM judge, a token-budget rule, a hand-written rule), read from a CSV.
 
 use crate::cmd::Failure;
+use crate::evaluate::protocol::CellName;
 use crate::input::read_text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Scores of a trigger fitted elsewhere: its name, and a score for every boundary.
 pub type ForeignScores = (String, BTreeMap<String, f64>);
+
+/// The longest name of a trigger, in bytes.
+const LONGEST_NAME: usize = 100;
 
 /// The columns of a scores file.
 const COLUMNS: [&str; 2] = ["boundary_id", "score"];
@@ -23,6 +27,20 @@ pub fn foreign_scores(given: &str) -> Result<ForeignScores, Failure> {
         .split_once('=')
         .filter(|(name, file)| !name.is_empty() && !file.is_empty())
         .ok_or_else(|| Failure::Usage(format!("--foreign {given}: expected NAME=FILE")))?;
+    // a name that a cell could have would let these scores pass for that cell
+    if name.parse::<CellName>().is_ok()
+        || name.contains('@')
+        || name.chars().any(char::is_control)
+        || name != name.trim()
+    {
+        return Err(Failure::Usage(format!(
+            "--foreign {given}: expected a name of its own, which no cell bears, without @, spaces around it or control \
+             characters"
+        )));
+    }
+    if name.len() > LONGEST_NAME {
+        return Err(Failure::Usage(format!("--foreign {name:.20}...: a name has at most {LONGEST_NAME} bytes")));
+    }
     let text = read_text(Path::new(file))?;
     let scores = scores(&text).map_err(|problem| Failure::Data(format!("{file}, {problem}")))?;
     Ok((name.to_owned(), scores))

@@ -19,6 +19,9 @@ use std::collections::BTreeMap;
 /// The format this version writes and reads.
 pub const FORMAT: &str = "foldline.results/1";
 
+/// The group of triggers whose scores came in a file.
+pub const FOREIGN: &str = "foreign";
+
 /// Points of a frontier that are recorded. A finer one would draw the same line and fill a disk.
 pub const FRONTIER_POINTS: usize = 2000;
 
@@ -188,6 +191,8 @@ pub struct Best {
     pub group: String,
     /// The cell; absent where no eligible cell has a defined AUROC.
     pub cell: Option<CellName>,
+    /// Its key in `cells`; absent where there is none.
+    pub key: Option<String>,
     /// Eligible cells it was chosen from; its interval is not adjusted for that.
     pub chosen_from: usize,
     /// Whether a cell was named by the user instead.
@@ -267,6 +272,8 @@ impl TableCell {
 pub struct SensitivityResult {
     /// The cell; the regression variant bears its own learner's name.
     pub cell: String,
+    /// The group whose best it is.
+    pub group: String,
     /// The target refitted to.
     pub target: String,
     /// The folds.

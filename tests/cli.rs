@@ -298,3 +298,112 @@ fn what_is_named_twice_is_refused() {
     assert_eq!(results["cells"]["stump/six"]["folds"], "task:5x1");
     assert_eq!(results["cells"]["stump/six@EXT-2"]["folds"], "stem:5x4");
 }
+
+/// What a tampered or foreign folder holds is refused with its place, never taken for the run's own, and left alone.
+#[test]
+fn folders_and_files_of_others_are_told_apart() {
+    let folder = cohort("120");
+    let path = |name: &str| folder.path().join(name);
+    let evaluated = |more: &[&str]| {
+        let base = ["evaluate", "cohort.jsonl", "--methods", "functions.csv", "--draws", "20", "--stages", "cells"];
+        foldline(folder.path(), &[&base, more].concat())
+    };
+    let output = evaluated(&["--cells", "logistic/H", "--folds", "stem:1", "--out", "run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+
+    // a boundary recorded twice
+    let outcomes = std::fs::read_to_string(path("run/outcomes.jsonl")).unwrap();
+    std::fs::write(path("run/outcomes.jsonl"), format!("{outcomes}{}\n", outcomes.lines().next().unwrap())).unwrap();
+    for args in
+        [vec!["compare", "run"], vec!["yardstick", "cohort.jsonl", "--methods", "functions.csv", "--run", "run"]]
+    {
+        let output = foldline(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(65), "{}", stderr(&output));
+        assert!(stderr(&output).contains("outcomes.jsonl: line 121: boundary"), "{}", stderr(&output));
+    }
+    // rollouts that are not the corpus's
+    std::fs::write(path("run/outcomes.jsonl"), outcomes.replacen("\"task_id\":\"", "\"task_id\":\"x", 1)).unwrap();
+    let args = ["yardstick", "cohort.jsonl", "--methods", "functions.csv", "--run", "run"];
+    let output = foldline(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(65));
+    assert!(stderr(&output).contains("expected a run on this corpus"), "{}", stderr(&output));
+    std::fs::write(path("run/outcomes.jsonl"), &outcomes).unwrap();
+    let output = foldline(folder.path(), &[&args[..], &["--target", "dE@3"]].concat());
+    assert!(stderr(&output).contains("its target is dU@3; give --target dU@3"), "{}", stderr(&output));
+
+    // scores from a file cannot bear a cell's name, and what they lack is said before anything is fitted
+    std::fs::write(path("few.csv"), "boundary_id,score\nnobody,1\n").unwrap();
+    for (given, code, said) in [
+        ("boosted/H=few.csv", 2, "which no cell bears"),
+        ("rule/random=few.csv", 2, "which no cell bears"),
+        ("mine=few.csv", 65, "has no score"),
+    ] {
+        let output = evaluated(&["--cells", "boosted/H", "--foreign", given, "--out", "never"]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said) && !path("never").exists(), "{}", stderr(&output));
+    }
+
+    // a folder that only looks like a run's, and files in a run's folder that are not ours
+    std::fs::create_dir_all(path("other/plots")).unwrap();
+    std::fs::write(path("other/results.json"), "{}").unwrap();
+    assert_eq!(evaluated(&["--cells", "stump/six", "--folds", "task", "--out", "other"]).status.code(), Some(2));
+    std::fs::create_dir_all(path("run/plots")).unwrap();
+    std::fs::write(path("run/plots/mine.txt"), "mine").unwrap();
+    let output = evaluated(&["--cells", "stump/six", "--folds", "task", "--out", "run"]);
+    assert!(output.status.success() && path("run/plots/mine.txt").exists(), "{}", stderr(&output));
+
+    // a table's number that would lead out of the folder
+    let results = std::fs::read_to_string(path("run/results.json")).unwrap();
+    let table = r#""tables": {"../../escaped": {"title": "", "columns": [], "rows": [], "notes": []}, "#;
+    std::fs::write(path("run/results.json"), results.replacen("\"tables\": {", table, 1).replace(", }", "}")).unwrap();
+    let output = foldline(folder.path(), &["report", "run"]);
+    assert_eq!(output.status.code(), Some(65), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no number of a table"), "{}", stderr(&output));
+}
+
+/// Where every task is a stem of its own a fold file serves both units, and its own sizes are what results say.
+#[test]
+fn folds_from_files_bear_their_own_sizes() {
+    let folder = cohort("120");
+    let text = std::fs::read_to_string(folder.path().join("cohort.jsonl")).unwrap();
+    let alone: String = text
+        .lines()
+        .map(|line| {
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["stem"] = line["task_id"].clone();
+            format!("{line}\n")
+        })
+        .collect();
+    std::fs::write(folder.path().join("alone.jsonl"), alone).unwrap();
+    let run = |corpus: &str, more: &[&str]| {
+        let base = ["evaluate", corpus, "--methods", "functions.csv", "--protocol", "quick", "--draws", "20"];
+        let output = foldline(folder.path(), &[&base[..], &["--stages", "cells"], more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    run("alone.jsonl", &["--out", "first"]);
+    let said = run("alone.jsonl", &["--folds", "first/folds.csv", "--seed", "7", "--out", "second"]);
+    assert_eq!(read("first/folds.csv"), read("second/folds.csv"));
+    assert!(!said.contains("are drawn"), "{said}");
+
+    // folds of tasks alone, in two repetitions and counted from 1
+    let ids: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["task_id"].as_str().unwrap().to_owned())
+        .collect();
+    let tasks: std::collections::BTreeSet<&String> = ids.iter().collect();
+    let mut folds = String::from("boundary_id,repetition,fold\n");
+    for (line, task) in text.lines().zip(&ids) {
+        let id = serde_json::from_str::<serde_json::Value>(line).unwrap()["boundary_id"].as_str().unwrap().to_owned();
+        let number = tasks.iter().position(|other| *other == task).unwrap();
+        folds.push_str(&format!("{id},0,{}\n{id},1,{}\n", 1 + number % 3, 1 + number % 2));
+    }
+    std::fs::write(folder.path().join("tasks.csv"), folds).unwrap();
+    let said = run("cohort.jsonl", &["--folds", "tasks.csv", "--out", "third"]);
+    assert!(said.contains("note: the folds of stem:5x4 are drawn"), "{said}");
+    let results: serde_json::Value = serde_json::from_str(&read("third/results.json")).unwrap();
+    assert_eq!(results["cells"]["stump/six"]["folds"], "task:3x2");
+    assert_eq!(results["protocol"]["groups"][0]["folds"], "task:3x2");
+    assert!(read("third/folds.csv").lines().any(|line| line.ends_with(",1,1,task:3x2")));
+}

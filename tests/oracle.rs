@@ -4,8 +4,9 @@
 #![cfg(test)]
 #![cfg(feature = "study")]
 
+use foldline::evaluate::fold_files::FoldFile;
 use foldline::evaluate::protocol::Protocol;
-use foldline::evaluate::{FoldFile, Plan, evaluate};
+use foldline::evaluate::{Plan, evaluate};
 use foldline::progress::Progress;
 use foldline::results::{CellResult, Results};
 use foldline_features::Profile;

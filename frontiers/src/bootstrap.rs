@@ -164,7 +164,11 @@ impl Draws {
     pub fn interval(&self, values: impl IntoIterator<Item = Value>) -> Interval {
         let alone = self.n_clusters < 2;
         let values = values.into_iter().map(|value| if alone { Value::Undefined(Reason::TooFewGroups) } else { value });
-        percentile_interval(values, self.unit, self.seed)
+        let interval = percentile_interval(values, self.unit, self.seed);
+        Interval {
+            no_interval: interval.no_interval.map(|why| if alone { Reason::TooFewGroups } else { why }),
+            ..interval
+        }
     }
 }
 
@@ -181,6 +185,7 @@ pub(crate) fn percentile_interval(values: impl IntoIterator<Item = Value>, unit:
         draws,
         dropped: draws - kept.len() as u32,
         seed,
+        no_interval: kept.is_empty().then_some(Reason::AllDrawsDropped),
     }
 }
 

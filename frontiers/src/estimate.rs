@@ -197,6 +197,8 @@ pub struct Interval {
     pub dropped: u32,
     /// Base seed of the draws; absent for draws that were given.
     pub seed: Option<u64>,
+    /// Why there are no ends: one cluster only, or every draw was dropped. Absent where there are.
+    pub no_interval: Option<Reason>,
 }
 
 impl Interval {
@@ -228,19 +230,21 @@ struct IntervalRecord {
     draws: u32,
     dropped: u32,
     seed: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    no_interval: Option<Reason>,
 }
 
 impl From<Interval> for IntervalRecord {
     fn from(interval: Interval) -> IntervalRecord {
-        let Interval { lo, hi, level, unit, draws, dropped, seed } = interval;
-        IntervalRecord { lo, hi, level, method: unit.method(), unit, draws, dropped, seed }
+        let Interval { lo, hi, level, unit, draws, dropped, seed, no_interval } = interval;
+        IntervalRecord { lo, hi, level, method: unit.method(), unit, draws, dropped, seed, no_interval }
     }
 }
 
 impl From<IntervalRecord> for Interval {
     fn from(record: IntervalRecord) -> Interval {
-        let IntervalRecord { lo, hi, level, unit, draws, dropped, seed, .. } = record;
-        Interval { lo, hi, level, unit, draws, dropped, seed }
+        let IntervalRecord { lo, hi, level, unit, draws, dropped, seed, no_interval, .. } = record;
+        Interval { lo, hi, level, unit, draws, dropped, seed, no_interval }
     }
 }
 
@@ -404,14 +408,16 @@ mod tests {
             draws: 10,
             dropped: 1,
             seed: Some(7),
+            no_interval: None,
         };
-        let stem = Interval { unit: Unit::Stem, lo: None, hi: None, dropped: 10, ..interval };
+        let no_interval = Some(Reason::AllDrawsDropped);
+        let stem = Interval { unit: Unit::Stem, lo: None, hi: None, dropped: 10, no_interval, ..interval };
         let estimate = Estimate::new(Value::Defined(0.1 + 0.2)).with(interval).with(stem);
         let text = serde_json::to_string(&estimate).unwrap();
         let expected = concat!(
             r#"{"point":0.30000000000000004,"lo":0.1,"hi":0.7,"level":0.95,"method":"percentile_bootstrap","#,
             r#""unit":"task","draws":10,"dropped":1,"seed":7,"other_intervals":[{"lo":null,"hi":null,"level":0.95,"#,
-            r#""method":"percentile_bootstrap","unit":"stem","draws":10,"dropped":10,"seed":7}]}"#
+            r#""method":"percentile_bootstrap","unit":"stem","draws":10,"dropped":10,"seed":7,"no_interval":"all_draws_dropped"}]}"#
         );
         assert_eq!(text, expected);
         assert_eq!(serde_json::from_str::<Estimate>(&text).unwrap(), estimate);

@@ -211,7 +211,8 @@ impl Folds {
     }
 
     /// Reads assignments written by [`Folds::to_csv`] (or by anything that writes those columns) for the boundaries of a
-    /// corpus, in its order. Lines and columns may stand in any order.
+    /// corpus, in its order. Lines and columns may stand in any order; folds are numbered anew from 0, in the order of the
+    /// numbers in the file.
     ///
     /// # Errors
     /// `Line` for a wrong header, a number that is none, an unknown boundary or one given twice; `Missing` for a
@@ -228,10 +229,17 @@ impl Folds {
         let row_of: BTreeMap<&str, usize> = boundary_ids.iter().map(AsRef::as_ref).zip(0..).collect();
         let n = boundary_ids.len();
         let problem = |line, problem: String| FoldError::Line { line, problem };
-        let records = records(text, plan)?;
+        let mut records = records(text)?;
+        let plans: BTreeSet<&str> = records.iter().filter_map(|line| line.plan.as_deref()).collect();
+        if plans.len() > 1 {
+            if !plans.contains(plan) {
+                return Err(FoldError::OtherPlans { held: plans.into_iter().collect::<Vec<_>>().join(", ") });
+            }
+            records.retain(|line| line.plan.as_deref() == Some(plan));
+        }
         let mut assignment: Vec<Vec<Option<u32>>> = Vec::new();
         let mut k = 0usize;
-        for (line, [id, repetition, fold]) in records {
+        for FoldLine { line, fields: [id, repetition, fold], .. } in records {
             let &row = row_of
                 .get(id.as_str())
                 .ok_or_else(|| problem(line, format!("boundary {id:?} is not in the corpus")))?;
@@ -267,9 +275,22 @@ impl Folds {
         }
         let assignment: Vec<Vec<u32>> =
             assignment.into_iter().map(|folds| folds.into_iter().flatten().collect()).collect();
-        let folds = Folds { k, assignment };
+        let mut folds = Folds { k, assignment };
         folds.check_training_rows()?;
+        let numbers: BTreeSet<u32> = folds.assignment.iter().flatten().copied().collect();
+        let new: BTreeMap<u32, u32> = numbers.into_iter().zip(0..).collect();
+        folds.k = new.len();
+        folds.assignment.iter_mut().flatten().for_each(|fold| *fold = new[fold]);
         Ok(folds)
+    }
+
+    /// The names in a fold file's column `plan`; none where it has no such column.
+    ///
+    /// # Errors
+    /// `Line` for a text that is no fold file.
+    pub fn plans_in(text: &str) -> Result<Vec<String>, FoldError> {
+        let plans = records(text)?.into_iter().filter_map(|line| line.plan).collect::<BTreeSet<String>>();
+        Ok(plans.into_iter().collect())
     }
 
     fn check_training_rows(&self) -> Result<(), FoldError> {
@@ -293,8 +314,18 @@ fn csv_of<const N: usize>(lines: impl Iterator<Item = [String; N]>, header: &[&s
     String::from_utf8(writer.into_inner().expect("memory is flushed")).expect("records are text")
 }
 
-/// The lines of a fold file that belong to a plan, with their numbers.
-fn records(text: &str, plan: &str) -> Result<Vec<(usize, [String; 3])>, FoldError> {
+/// A line of a fold file.
+struct FoldLine {
+    /// Where the file has such a column.
+    plan: Option<String>,
+    /// Its number.
+    line: usize,
+    /// Boundary, repetition, fold.
+    fields: [String; 3],
+}
+
+/// The lines of a fold file.
+fn records(text: &str) -> Result<Vec<FoldLine>, FoldError> {
     let problem = |line, problem: String| FoldError::Line { line, problem };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
@@ -309,23 +340,15 @@ fn records(text: &str, plan: &str) -> Result<Vec<(usize, [String; 3])>, FoldErro
     };
     let named = column("plan");
     let mut lines = Vec::new();
-    let mut plans = BTreeSet::new();
     for record in reader.records() {
         let record = record.map_err(unreadable)?;
         let line = record.position().map_or(1, |place| place.line() as usize);
         if record.len() != header.len() {
             return Err(problem(line, format!("{} fields, expected {}", record.len(), header.len())));
         }
-        let of = named.map(|column| record[column].to_owned());
-        plans.extend(of.clone());
-        lines.push((of, line, [id, repetition, fold].map(|column| record[column].to_owned())));
+        let plan = named.map(|column| record[column].to_owned());
+        let fields = [id, repetition, fold].map(|column| record[column].to_owned());
+        lines.push(FoldLine { plan, line, fields });
     }
-    if plans.len() > 1 {
-        if !plans.contains(plan) {
-            let held = plans.into_iter().collect::<Vec<_>>().join(", ");
-            return Err(FoldError::OtherPlans { held });
-        }
-        lines.retain(|(of, ..)| of.as_deref() == Some(plan));
-    }
-    Ok(lines.into_iter().map(|(_, line, record)| (line, record)).collect())
+    Ok(lines)
 }

@@ -108,7 +108,14 @@ impl Retain {
         while b > 0 {
             (a, b) = (b, a % b);
         }
-        Ok(Retain { numerator: numerator / a, denominator: denominator / a })
+        let (numerator, denominator) = (numerator / a, denominator / a);
+        // products with counts of boundaries must fit into 128 bits
+        if denominator > 1_000_000_000 {
+            return Err(EstimatorError::Invalid(format!(
+                "retain {numerator}/{denominator}: expected a share with at most nine decimals"
+            )));
+        }
+        Ok(Retain { numerator, denominator })
     }
 
     /// ceil(r·n), in integers: how many of n boundaries must stay allowed.
@@ -116,6 +123,11 @@ impl Retain {
         let product = u128::from(self.numerator) * u128::from(n);
         // at most n, because the fraction is at most 1
         product.div_ceil(u128::from(self.denominator)) as u64
+    }
+
+    /// Numerator and denominator, in lowest terms.
+    pub fn parts(self) -> (u64, u64) {
+        (self.numerator, self.denominator)
     }
 
     /// The share as a float, for printing.

@@ -167,7 +167,7 @@ impl From<PerRepetition> for PerRepetitionRecord {
     fn from(per: PerRepetition) -> PerRepetitionRecord {
         PerRepetitionRecord {
             point: per.mean.defined(),
-            reason: per.repetitions.iter().find_map(|value| value.reason()).or(per.mean.reason()),
+            reason: per.mean.reason(),
             mean: per.mean.defined(),
             min: per.min.defined(),
             max: per.max.defined(),

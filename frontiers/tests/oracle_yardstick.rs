@@ -225,6 +225,7 @@ fn correlations_of_constants_and_of_huge_numbers() {
 #[test]
 fn the_reading_rule() {
     let interval = |lo, hi| foldline_frontiers::Interval {
+        no_interval: None,
         lo: Some(lo),
         hi: Some(hi),
         level: 0.95,

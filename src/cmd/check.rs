@@ -61,7 +61,8 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     }
     let unmapped = corpus.unmapped();
     if problems > 0 {
-        return Err(Failure::Data(format!("{}: {problems} problems", args.corpus.corpus.display())));
+        let plural = if problems == 1 { "" } else { "s" };
+        return Err(Failure::Data(format!("{}: {problems} problem{plural}", args.corpus.corpus.display())));
     }
     if corpus.boundaries.is_empty() {
         return Err(Failure::Data(format!("{}: holds no boundary", args.corpus.corpus.display())));

@@ -143,7 +143,9 @@ fn with_scores(foreign: &[ForeignScores], boundaries: &Boundaries) -> Result<Vec
 fn unique(triggers: Vec<Trigger>) -> Result<Vec<Trigger>, Failure> {
     let mut names = BTreeSet::new();
     match triggers.iter().find(|trigger| !names.insert(trigger.name.as_str())) {
-        Some(twice) => Err(Failure::Usage(format!("two triggers are called {}", twice.name))),
+        Some(twice) => {
+            Err(Failure::Usage(format!("two triggers are called {}: give one of them another name", twice.name)))
+        }
         None => Ok(triggers),
     }
 }

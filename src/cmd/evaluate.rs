@@ -2,10 +2,12 @@
 
 use super::{Failure, Global, print, say};
 use crate::clock::Stopwatch;
+use crate::evaluate::cohort::Cohort;
+use crate::evaluate::fold_files::FoldFile;
 use crate::evaluate::protocol::{CellName, FoldPlan, Protocol};
 use crate::evaluate::run_folder::{Manifest, RunFolder, ScoreFormat};
-use crate::evaluate::{Evaluation, FoldFile, Plan, Stage, evaluate};
-use crate::foreign::{foreign_scores, strangers};
+use crate::evaluate::{Evaluation, Plan, Stage, evaluate};
+use crate::foreign::foreign_scores;
 use crate::input::{CorpusArgs, read_text};
 use crate::progress::Progress;
 use clap::Args as ClapArgs;
@@ -72,12 +74,12 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let plan = plan(args, global)?;
     let corpus = args.corpus.load()?;
-    let known = corpus.boundaries.iter().map(|boundary| boundary.boundary_id.as_str()).collect();
-    strangers(&plan.foreign, &known).iter().for_each(|note| say(&format!("note: {note}")));
+    // a corpus without the target is refused before a folder is made
+    Cohort::new(&corpus, plan.protocol.target).map_err(|failure| failure.of_file(&args.corpus.corpus))?;
     let folder = RunFolder::create(&args.out)?;
     let progress = Progress::on_terminal();
-    let evaluation =
-        evaluate(&corpus, &plan, Some(&folder), &progress).map_err(|failure| failure.of_file(&args.corpus.corpus))?;
+    let evaluation = evaluate(&corpus, &plan, Some(&folder), &progress).inspect_err(|_| folder.abandon())?;
+    evaluation.notes.iter().for_each(|note| say(&format!("note: {note}")));
     let manifest = Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: std::env::args().collect(),

@@ -37,18 +37,18 @@ pub struct Args {
 /// Runs the verb.
 ///
 /// # Errors
-/// `Failure::Data` for the corpus, `Failure::Usage` for a cell that is not fitted or an output that is no place for a
-/// file, `Failure::Other` for an output that cannot be written.
+/// `Failure::Data` for the corpus, `Failure::Usage` for a cell that is not fitted, `Failure::Other` for an output that
+/// cannot be written.
 pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
-    check_target(&args.out).map_err(|error| Failure::Usage(format!("--out {}: {error}", args.out.display())))?;
+    let cannot = |error| Failure::Other(format!("{}: cannot be written: {error}", args.out.display()));
+    check_target(&args.out).map_err(cannot)?;
     let corpus = args.corpus.load()?;
     let cohort = Cohort::new(&corpus, args.target)?;
     let outcome = cohort.outcome(args.target)?;
     let model = fit_cell(&corpus, &cohort, &outcome, args.cell, global.seed, &Progress::on_terminal())?;
     let mut text = serde_json::to_vec(&model).map_err(|error| Failure::Other(error.to_string()))?;
     text.push(b'\n');
-    write_whole(&args.out, &text)
-        .map_err(|error| Failure::Other(format!("{}: cannot be written: {error}", args.out.display())))?;
+    write_whole(&args.out, &text).map_err(cannot)?;
     for warning in &model.warnings {
         say(&format!("warning: {warning}"));
     }

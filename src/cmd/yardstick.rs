@@ -1,18 +1,20 @@
 //! `foldline yardstick`: what a replicate of the same boundary predicts.
 
 use super::{Failure, Global, print};
+use crate::evaluate::cohort::Cohort;
 use crate::evaluate::protocol::{Protocol, YardstickPlan};
-use crate::evaluate::run_folder::RunFolder;
+use crate::evaluate::run_folder::{OutcomeRecord, RunFolder};
 use crate::evaluate::{Plan, Stage, evaluate};
 use crate::foreign::ForeignScores;
 use crate::input::CorpusArgs;
 use crate::progress::Progress;
 use crate::results::{Results, YardstickResult};
 use clap::Args as ClapArgs;
-use foldline_features::Target;
+use foldline_features::corpus::Corpus;
+use foldline_features::{Burden, Target};
 use foldline_frontiers::ranking::average_scores;
 use foldline_frontiers::{Estimate, Retain, Unit};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// How well one half of a boundary's rollouts predicts the other: the ceiling a trigger is measured against
@@ -55,18 +57,17 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     protocol.groups.clear();
     (protocol.sensitivity, protocol.importance) = (None, None);
     protocol.yardstick = Some(YardstickPlan { splits: args.splits });
+    Cohort::new(&corpus, args.target).map_err(|failure| failure.of_file(&args.corpus.corpus))?;
     let plan = Plan {
         protocol,
         seed: global.seed,
         draws: Some(args.draws),
         fold_files: Vec::new(),
-        foreign: recorded(&args.run)?,
+        foreign: recorded(&args.run, &corpus, args.target)?,
         sensitivity_cells: Vec::new(),
         stages: BTreeSet::from([Stage::Yardstick]),
     };
-    let results = evaluate(&corpus, &plan, None, &Progress::on_terminal())
-        .map_err(|failure| failure.of_file(&args.corpus.corpus))?
-        .results;
+    let results = evaluate(&corpus, &plan, None, &Progress::on_terminal())?.results;
     let Some(yardstick) = &results.yardstick else {
         let reasons: Vec<&str> = results.refused.iter().map(|refused| refused.reason.as_str()).collect();
         return Err(Failure::Data(format!("{}: no yardstick: {}", args.corpus.corpus.display(), reasons.join("; "))));
@@ -78,17 +79,33 @@ pub fn run(args: &Args, global: &Global) -> Result<(), Failure> {
     print(&text(&results, yardstick))
 }
 
-/// Repetition-averaged scores of every cell of the runs, by boundary.
-fn recorded(runs: &[PathBuf]) -> Result<Vec<ForeignScores>, Failure> {
+/// Repetition-averaged scores of every cell of the runs, by boundary; the runs must be of these boundaries and target.
+fn recorded(runs: &[PathBuf], corpus: &Corpus, target: Target) -> Result<Vec<ForeignScores>, Failure> {
+    let here: BTreeMap<&str, OutcomeRecord> = corpus
+        .boundaries
+        .iter()
+        .map(|boundary| (boundary.boundary_id.as_str(), OutcomeRecord::of(boundary, &Burden::of(boundary))))
+        .collect();
     let mut triggers = Vec::new();
     for path in runs {
+        let other = |what: String| Failure::Data(format!("--run {}: {what}", path.display()));
         let folder = RunFolder::open(path)?;
-        let outcomes = folder.outcomes()?;
+        let (results, outcomes) = (folder.results()?, folder.outcomes()?);
+        if results.protocol.target != target {
+            return Err(other(format!("its target is {}; give --target {0}", results.protocol.target)));
+        }
+        if let Some(strange) = outcomes.iter().find(|record| here.get(record.boundary_id.as_str()) != Some(record)) {
+            return Err(other(format!(
+                "boundary {} has another task, stem or other rollouts in the corpus, or is not there; expected a run on \
+                 this corpus",
+                strange.boundary_id
+            )));
+        }
         let ids = || outcomes.iter().map(|record| record.boundary_id.clone());
         let recorded = folder.scores(&outcomes)?;
-        for cell in folder.results()?.cells.into_iter().map(|cell| cell.name) {
+        for cell in results.cells.into_iter().map(|cell| cell.name) {
             let averaged = average_scores(recorded.get(&cell).map_or(&[], Vec::as_slice))
-                .map_err(|error| Failure::Data(format!("{}: scores of {cell}: {error}", path.display())))?;
+                .map_err(|error| other(format!("scores of {cell}: {error}")))?;
             let name = if runs.len() > 1 { format!("{}:{cell}", path.display()) } else { cell };
             triggers.push((name, ids().zip(averaged).collect()));
         }

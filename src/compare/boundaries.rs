@@ -160,7 +160,7 @@ impl Boundaries {
     /// Scores from a file, in the order of the boundaries.
     ///
     /// # Errors
-    /// `Failure::Data` naming a boundary without a score; scores of unknown boundaries are refused too when none is known.
+    /// `Failure::Data` naming a boundary without a score.
     pub fn scores(&self, name: &str, given: &BTreeMap<String, f64>) -> Result<Trigger, Failure> {
         let missing: Vec<&str> = self
             .records

@@ -11,7 +11,7 @@ use foldline_frontiers::{Clusters, EstimatorError, Reason, Retain, Value};
 #[derive(Clone, Copy, Debug)]
 struct MatchedRow {
     cluster: u32,
-    positive: f64,
+    positive: bool,
     mass: f64,
     d: f64,
     /// The share of this boundary that is blocked on the rows as they are.
@@ -24,7 +24,15 @@ pub struct Matched {
     rows: Vec<MatchedRow>,
     /// Ends of the runs of equal scores.
     ends: Vec<usize>,
-    retain: f64,
+    retain: Retain,
+}
+
+/// Where blocking ends: the rows before `full` are blocked, those up to `edge` by the share `left / whole`, in integers.
+struct Edge {
+    full: usize,
+    edge: usize,
+    left: u128,
+    whole: u128,
 }
 
 /// The statistics at the matched share.
@@ -70,7 +78,7 @@ impl Matched {
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
         let rows = order.iter().map(|&row| MatchedRow {
             cluster: clusters.of()[row],
-            positive: f64::from(u8::from(labels[row])),
+            positive: labels[row],
             mass: mass[row],
             d: d[row],
             held: 0.0,
@@ -82,54 +90,69 @@ impl Matched {
         if n > 0 {
             ends.push(n);
         }
-        let mut matched = Matched { rows, ends, retain: retain.value() };
-        let held = matched.shares(|_| 1);
-        matched.rows.iter_mut().zip(held).for_each(|(row, held)| row.held = held);
+        let mut matched = Matched { rows, ends, retain };
+        let Edge { full, edge, left, whole } = matched.edge(|_| 1);
+        matched.rows[..full].iter_mut().for_each(|row| row.held = 1.0);
+        matched.rows[full..edge].iter_mut().for_each(|row| row.held = left as f64 / whole as f64);
         Ok(matched)
     }
 
-    /// What share of each row is blocked, rows in score order.
-    fn shares(&self, times: impl Fn(u32) -> u32) -> Vec<f64> {
-        let weight = |row: &MatchedRow| f64::from(times(row.cluster));
-        let total: f64 = self.rows.iter().map(weight).sum();
-        let mut left = total * (1.0 - self.retain);
-        let mut shares = vec![0.0; self.rows.len()];
-        let mut start = 0;
+    /// What is blocked when a row counts as often as its cluster is drawn.
+    fn edge(&self, times: impl Fn(u32) -> u32) -> Edge {
+        let (numerator, denominator) = self.retain.parts();
+        let weight = |rows: &[MatchedRow]| rows.iter().map(|row| u128::from(times(row.cluster))).sum::<u128>();
+        // in units of 1 / denominator
+        let mut left = weight(&self.rows) * u128::from(denominator - numerator);
+        let mut full = 0;
         for &end in &self.ends {
-            let group: f64 = self.rows[start..end].iter().map(weight).sum();
-            let share = if group <= left { 1.0 } else { (left / group).max(0.0) };
-            shares[start..end].fill(share);
-            left -= share * group;
-            if left <= 0.0 {
-                break;
+            let whole = weight(&self.rows[full..end]) * u128::from(denominator);
+            if whole > left {
+                return Edge { full, edge: end, left, whole };
             }
-            start = end;
+            left -= whole;
+            full = end;
         }
-        shares
+        Edge { full, edge: full, left: 0, whole: 1 }
     }
 
     /// The statistics when a row counts as often as its cluster is drawn.
+    ///
+    /// An advantage is one division of one difference: a trigger that is the random rule has exactly 0.
     pub fn values(&self, times: impl Fn(u32) -> u32 + Copy) -> MatchedValues {
-        let shares = self.shares(times);
-        let (mut blocked_positives, mut positives, mut blocked_mass, mut mass, mut v) = (0.0, 0.0, 0.0, 0.0, 0.0);
-        for (row, share) in self.rows.iter().zip(shares) {
-            let weight = f64::from(times(row.cluster));
-            positives += weight * row.positive;
-            blocked_positives += weight * share * row.positive;
-            mass += weight * row.mass;
-            blocked_mass += weight * share * row.mass;
-            v += weight * row.held * row.d;
-        }
-        let ratio = |part: f64, whole: f64, reason: Reason| {
-            if whole > 0.0 { Value::Defined(part / whole) } else { Value::Undefined(reason) }
+        let Edge { full, edge, left, whole } = self.edge(times);
+        let sums = |rows: &[MatchedRow]| {
+            rows.iter().fold((0u128, 0.0), |(positives, mass), row| {
+                let times = times(row.cluster);
+                (positives + if row.positive { u128::from(times) } else { 0 }, mass + f64::from(times) * row.mass)
+            })
         };
-        let avoided = ratio(blocked_positives, positives, Reason::NoPositive);
-        let mass = ratio(blocked_mass, mass, Reason::NoMass);
+        let ((full_positives, full_mass), (edge_positives, edge_mass)) =
+            (sums(&self.rows[..full]), sums(&self.rows[full..edge]));
+        let (positives, mass) = sums(&self.rows);
+        let v = self.rows.iter().map(|row| f64::from(times(row.cluster)) * row.held * row.d).sum();
+
+        let (numerator, denominator) = self.retain.parts();
+        let (blocked, denominator) = (u128::from(denominator - numerator), u128::from(denominator));
+        // shares over a common denominator, whole · positives, and the same less what a random rule blocks of it
+        let hit = full_positives * whole + edge_positives * left;
+        let by_chance = positives * whole;
+        let of_count = |part: i128, times: u128| {
+            let all = by_chance * times;
+            if all > 0 { Value::Defined(part as f64 / all as f64) } else { Value::Undefined(Reason::NoPositive) }
+        };
+        let hit_mass = full_mass * whole as f64 + edge_mass * left as f64;
+        let all_mass = mass * whole as f64;
+        // integers first, so that one group of equal scores leaves the difference of two equal products
+        let lead = full_mass * (whole * denominator) as f64 + edge_mass * (left * denominator) as f64
+            - mass * (whole * blocked) as f64;
+        let of_mass = |part: f64, all: f64| {
+            if all > 0.0 { Value::Defined(part / all) } else { Value::Undefined(Reason::NoMass) }
+        };
         MatchedValues {
-            avoided,
-            mass,
-            advantage_count: avoided.map(|avoided| avoided - (1.0 - self.retain)),
-            advantage_mass: mass.map(|mass| mass - (1.0 - self.retain)),
+            avoided: of_count(hit as i128, 1),
+            mass: of_mass(hit_mass, all_mass),
+            advantage_count: of_count((hit * denominator) as i128 - (by_chance * blocked) as i128, denominator),
+            advantage_mass: of_mass(lead, all_mass * denominator as f64),
             v: Value::Defined(v),
         }
     }
@@ -172,11 +195,14 @@ mod tests {
         let labels: Vec<bool> = (0..n).map(|i| i % 3 == 0).collect();
         let d: Vec<f64> = (0..n).map(|i| i as f64 - 2.0).collect();
         let mass: Vec<f64> = d.iter().map(|d| d.max(0.0)).collect();
-        let matched = Matched::new(&vec![0.0; n], &labels, &mass, &d, &clusters, Retain::PAPER).unwrap();
-        for times in [1u32, 2] {
-            let values = matched.values(move |cluster| if cluster == 0 { times } else { 1 });
-            close(values.advantage_count, 0.0);
-            close(values.advantage_mass, 0.0);
+        for retain in ["0.8", "0.7", "0.6", "0.9", "1/3", "0.123456"] {
+            let retain: Retain = retain.parse().unwrap();
+            let matched = Matched::new(&vec![0.0; n], &labels, &mass, &d, &clusters, retain).unwrap();
+            for times in [1u32, 2, 3] {
+                let values = matched.values(move |cluster| if cluster == 0 { times } else { 1 });
+                assert_eq!(values.advantage_count, Value::Defined(0.0));
+                assert_eq!(values.advantage_mass, Value::Defined(0.0));
+            }
         }
     }
 }

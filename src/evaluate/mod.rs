@@ -4,6 +4,7 @@
 //! the analyses that build on them. What a corpus cannot answer is recorded with its reason and the rest goes on.
 
 pub mod cohort;
+pub mod fold_files;
 pub mod judge;
 pub mod placement;
 pub mod protocol;
@@ -14,15 +15,15 @@ pub mod tables;
 
 use crate::analyses::analyses;
 use crate::cmd::Failure;
-use crate::foreign::ForeignScores;
+use crate::foreign::{ForeignScores, strangers};
 use crate::progress::Progress;
-use crate::results::{Best, CellResult, CorpusCard, FORMAT, OutcomeCard, Refused, Results};
+use crate::results::{Best, CellResult, CorpusCard, FOREIGN, FORMAT, OutcomeCard, Refused, Results};
 use crate::summary::CorpusSummary;
 use cohort::{Cohort, Outcome};
+use fold_files::{FoldFile, give_folds};
 use foldline_features::corpus::Corpus;
 use foldline_frontiers::bootstrap::Draws;
 use foldline_frontiers::cell::{Cell, Statistic, interval};
-use foldline_frontiers::folds::FoldError;
 use foldline_frontiers::nested::nested_bootstrap;
 use foldline_frontiers::ranking::average_scores;
 use foldline_frontiers::{Folds, Retain, Streams, Unit, Value};
@@ -69,16 +70,6 @@ pub struct Plan {
     pub stages: BTreeSet<Stage>,
 }
 
-/// Folds in a file.
-pub struct FoldFile {
-    /// How messages name it.
-    pub name: String,
-    /// Its CSV text.
-    pub text: String,
-    /// Whether it replaces the plan of every group that has folds, whatever their unit.
-    pub for_all: bool,
-}
-
 /// What an evaluation leaves: results, and what it recorded beside them.
 pub struct Evaluation {
     /// The results.
@@ -89,6 +80,8 @@ pub struct Evaluation {
     pub outcomes: Vec<OutcomeRecord>,
     /// The folds of all plans as CSV.
     pub folds: String,
+    /// What its user should know and results do not say.
+    pub notes: Vec<String>,
 }
 
 /// A scored cell before it is judged.
@@ -120,20 +113,14 @@ pub fn evaluate(
     let outcome = cohort.outcome(protocol.target)?;
     let streams = Streams::new(plan.seed);
     let mut workshop = Workshop::new(&cohort, &corpus.profile, streams);
-    give_folds(&mut workshop, plan, &mut protocol, &cohort)?;
+    let mut notes = give_folds(&plan.fold_files, &mut workshop, &mut protocol, &cohort)?;
+    let foreign = foreign_cells(plan, &protocol, &cohort, corpus, &mut notes)?;
     let key = Key::new(corpus, plan, &protocol);
     let mut absent = Vec::new();
 
-    let scored = score_cells(
-        &mut workshop,
-        &protocol,
-        plan,
-        &cohort,
-        &outcome,
-        &mut absent,
-        &Recorder { folder, key: &key },
-        progress,
-    )?;
+    let mut scored =
+        score_cells(&mut workshop, &protocol, &outcome, &mut absent, &Recorder { folder, key: &key }, progress)?;
+    scored.extend(foreign);
     let (cells, nested) = judge_cells(&scored, &mut workshop, &protocol, &cohort, &outcome, &streams, progress)?;
     let best = best_cells(&protocol, &scored, &cells, &plan.sensitivity_cells);
     let averaged = scored
@@ -195,6 +182,7 @@ pub fn evaluate(
             .map(|(b, burden)| OutcomeRecord::of(b, burden))
             .collect(),
         folds,
+        notes,
     })
 }
 
@@ -248,65 +236,9 @@ impl Recorder<'_> {
     }
 }
 
-/// Puts folds from files in the place of the plans of their unit: stems, or else tasks, whichever the file keeps whole.
-fn give_folds(
-    workshop: &mut Workshop<'_>,
-    plan: &Plan,
-    protocol: &mut Protocol,
-    cohort: &Cohort<'_>,
-) -> Result<(), Failure> {
-    let ids = cohort.ids();
-    let stems: Vec<&str> = cohort.boundaries.iter().map(|boundary| boundary.stem.as_str()).collect();
-    let tasks: Vec<&str> = cohort.boundaries.iter().map(|boundary| boundary.task_id.as_str()).collect();
-    for file in &plan.fold_files {
-        let refused = |problem: &dyn std::fmt::Display| Failure::Data(format!("{}: {problem}", file.name));
-        let unit_of = |folds: &Folds| match (folds.groups_on_both_sides(&stems), folds.groups_on_both_sides(&tasks)) {
-            (0, _) => Ok("stem"),
-            (_, 0) => Ok("task"),
-            (_, times) => Err(refused(&format!(
-                "{times} times a task stands in more than one fold of a repetition, so that a model would be judged on a \
-                 task it was fitted on; keep every task, or every stem, in one fold"
-            ))),
-        };
-        if file.for_all {
-            let folds = Folds::from_csv(&file.text, &ids).map_err(|error| refused(&error))?;
-            let (k, repetitions) = (folds.k(), folds.repetitions());
-            let fold_plan = match unit_of(&folds)? {
-                "stem" => FoldPlan::Stem { k, repetitions },
-                _ => FoldPlan::Task { k, repetitions },
-            };
-            let fitted = protocol.groups.iter_mut().filter(|group| group.folds != FoldPlan::None);
-            fitted.for_each(|group| group.folds = fold_plan);
-            workshop.give_folds(fold_plan, folds);
-            continue;
-        }
-        let plans = protocol.groups.iter().map(|group| group.folds);
-        let plans = plans.chain(protocol.sensitivity.iter().map(|sensitivity| sensitivity.task_folds));
-        let mut used = false;
-        for fold_plan in plans.filter(|plan| *plan != FoldPlan::None).collect::<BTreeSet<_>>() {
-            let folds = match Folds::of_plan(&file.text, &ids, &fold_plan.to_string()) {
-                // a plan that a file of several plans lacks keeps its own folds
-                Err(FoldError::OtherPlans { .. }) => continue,
-                folds => folds.map_err(|error| refused(&error))?,
-            };
-            if unit_of(&folds)? == fold_plan.unit() {
-                workshop.give_folds(fold_plan, folds);
-                used = true;
-            }
-        }
-        if !used {
-            return Err(refused(&"no group of the protocol has folds of its unit"));
-        }
-    }
-    Ok(())
-}
-
-#[expect(clippy::too_many_arguments, reason = "one call, and each is another thing that scoring needs")]
 fn score_cells(
     workshop: &mut Workshop<'_>,
     protocol: &Protocol,
-    plan: &Plan,
-    cohort: &Cohort<'_>,
     outcome: &Outcome,
     absent: &mut Vec<Refused>,
     recorder: &Recorder<'_>,
@@ -345,7 +277,13 @@ fn score_cells(
                 Scorer::Rule(Rule::AlwaysBlock) => Retain::new(0, 1).map_err(refused)?,
                 _ => protocol.retain,
             };
+            let no_point = cell.0 == Scorer::Rule(Rule::AlwaysBlock) && !outcome.labels.contains(&true);
             match scores {
+                // without a positive boundary no threshold avoids more than another, and the one that blocks is not chosen
+                Ok(_) if no_point => absent.push(Refused {
+                    analysis: format!("cell {cell} ({})", group.name),
+                    reason: "no boundary is positive, so that its point (0, 1) does not exist".to_owned(),
+                }),
                 Ok(scores) => {
                     scored.push(ScoredCell { name, cell: Some(*cell), group: index, folds, columns, retain, scores });
                 }
@@ -353,38 +291,42 @@ fn score_cells(
             }
         }
     }
+    Ok(scored)
+}
+
+/// Scores of foreign triggers as cells, checked before anything is fitted.
+fn foreign_cells(
+    plan: &Plan,
+    protocol: &Protocol,
+    cohort: &Cohort<'_>,
+    corpus: &Corpus,
+    notes: &mut Vec<String>,
+) -> Result<Vec<ScoredCell>, Failure> {
+    let known = corpus.boundaries.iter().map(|boundary| boundary.boundary_id.as_str()).collect();
+    notes.extend(strangers(&plan.foreign, &known));
+    let mut cells: Vec<ScoredCell> = Vec::new();
     for (name, given) in &plan.foreign {
-        if name.len() > run_folder::LONGEST_NAME {
-            return Err(Failure::Usage(format!(
-                "scores {name:.20}...: a name has at most {} bytes",
-                run_folder::LONGEST_NAME
-            )));
-        }
-        if scored.iter().any(|cell| cell.name == *name) {
-            return Err(Failure::Usage(format!(
-                "scores {name}: a cell of the run has this name; give them another one"
-            )));
+        if cells.iter().any(|cell| cell.name == *name) {
+            return Err(Failure::Usage(format!("--foreign {name}: stands twice; give the second one another name")));
         }
         let scores: Option<Vec<f64>> = cohort.ids().iter().map(|id| given.get(*id).copied()).collect();
         let Some(scores) = scores else {
             let missing = cohort.ids().into_iter().find(|id| !given.contains_key(*id)).unwrap_or_default();
             return Err(Failure::Data(format!(
-                "scores {name}: boundary {missing} has no score; every boundary of the run needs one"
+                "--foreign {name}: boundary {missing} has no score; every boundary of the run needs one"
             )));
         };
-        let scores = CellScores { scores: vec![scores], models: Vec::new(), warnings: Vec::new() };
-        let retain = protocol.retain;
-        scored.push(ScoredCell {
+        cells.push(ScoredCell {
             name: name.clone(),
             cell: None,
             group: usize::MAX,
             folds: None,
             columns: 0,
-            retain,
-            scores,
+            retain: protocol.retain,
+            scores: CellScores { scores: vec![scores], models: Vec::new(), warnings: Vec::new() },
         });
     }
-    Ok(scored)
+    Ok(cells)
 }
 
 fn judge_cells(
@@ -430,7 +372,7 @@ fn judge_cells(
         let folds = cell.folds.map(|plan| workshop.folds(plan)).transpose().map_err(Failure::Data)?;
         let record = Scored {
             name: cell.name.clone(),
-            group: protocol.groups.get(cell.group).map_or("foreign", |group| group.name.as_str()),
+            group: protocol.groups.get(cell.group).map_or(FOREIGN, |group| group.name.as_str()),
             folds_text: match (cell.folds, &folds) {
                 (Some(plan), Some(folds)) => format!("{}:{}x{}", plan.unit(), folds.k(), folds.repetitions()),
                 _ => "none".to_owned(),
@@ -457,27 +399,22 @@ fn best_cells(protocol: &Protocol, scored: &[ScoredCell], cells: &[CellResult], 
     let groups = protocol.groups.iter().enumerate().filter(|(_, group)| !group.eligible.is_empty());
     groups
         .map(|(index, group)| {
-            if let Some(cell) = named.iter().find(|cell| group.cells.contains(cell)) {
-                return Best {
-                    group: group.name.clone(),
-                    cell: Some(*cell),
-                    chosen_from: group.eligible.len(),
-                    overridden: true,
-                };
-            }
+            let place = |cell: CellName| scored.iter().position(|s| s.group == index && s.cell == Some(cell));
+            let named = named.iter().find(|cell| group.cells.contains(cell)).copied();
             let mut best: Option<(CellName, f64)> = None;
-            for cell in &group.eligible {
-                let position = scored.iter().position(|scored| scored.group == index && scored.cell == Some(*cell));
-                let mean = position.and_then(|position| cells[position].auroc_per_repetition.mean.defined());
+            for &cell in &group.eligible {
+                let mean = place(cell).and_then(|place| cells[place].auroc_per_repetition.mean.defined());
                 if let Some(mean) = mean.filter(|mean| best.is_none_or(|(_, other)| *mean > other)) {
-                    best = Some((*cell, mean));
+                    best = Some((cell, mean));
                 }
             }
+            let cell = named.or(best.map(|(cell, _)| cell));
             Best {
                 group: group.name.clone(),
-                cell: best.map(|(cell, _)| cell),
+                cell,
+                key: cell.and_then(place).map(|place| cells[place].name.clone()),
                 chosen_from: group.eligible.len(),
-                overridden: false,
+                overridden: named.is_some(),
             }
         })
         .collect()

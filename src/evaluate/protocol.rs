@@ -1,5 +1,6 @@
 //! What an evaluation does: cells, folds, draws and analyses, as a TOML file or a built-in preset.
 
+use crate::results::FOREIGN;
 use foldline_features::{Representation, Target};
 use foldline_frontiers::Retain;
 use foldline_models::Learner;
@@ -130,6 +131,14 @@ pub enum FoldPlan {
 }
 
 impl FoldPlan {
+    /// A plan that holds tasks or stems out.
+    pub fn of(unit: &str, k: usize, repetitions: usize) -> FoldPlan {
+        match unit {
+            "stem" => FoldPlan::Stem { k, repetitions },
+            _ => FoldPlan::Task { k, repetitions },
+        }
+    }
+
     /// What a fold keeps together, in words.
     pub fn unit(self) -> &'static str {
         match self {
@@ -294,6 +303,9 @@ impl Protocol {
     fn check(&self) -> Result<(), String> {
         let mut names = BTreeSet::new();
         for group in &self.groups {
+            if group.name == FOREIGN {
+                return Err(format!("a group cannot be called {FOREIGN}: that is what scores from files are called"));
+            }
             if !names.insert(&group.name) {
                 return Err(format!("two groups are called {}: give each its own name", group.name));
             }
@@ -322,6 +334,20 @@ impl Protocol {
             Some((field, _)) => Err(format!("{field} is 0: expected at least 1")),
             None => Ok(()),
         }
+    }
+
+    /// The plans of all groups and refits that fit something.
+    pub fn fold_plans(&self) -> BTreeSet<FoldPlan> {
+        let groups = self.groups.iter().map(|group| group.folds);
+        let plans = groups.chain(self.sensitivity.iter().map(|sensitivity| sensitivity.task_folds));
+        plans.filter(|plan| *plan != FoldPlan::None).collect()
+    }
+
+    /// Puts a plan in the place of another one.
+    pub fn replace_folds(&mut self, old: FoldPlan, new: FoldPlan) {
+        let groups = self.groups.iter_mut().map(|group| &mut group.folds);
+        let plans = groups.chain(self.sensitivity.iter_mut().map(|sensitivity| &mut sensitivity.task_folds));
+        plans.filter(|plan| **plan == old).for_each(|plan| *plan = new);
     }
 
     /// A protocol of some cells under one fold plan, with the paper's other numbers.

@@ -6,12 +6,12 @@
 
 use crate::cmd::Failure;
 use crate::files::{stream_whole, write_whole};
-use crate::results::Results;
+use crate::results::{FORMAT, Results};
 use foldline_features::{Boundary, Burden, Channel, Horizon};
 use foldline_frontiers::Folds;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -145,18 +145,32 @@ impl RunFolder {
     /// Makes (or reuses) a folder for a run.
     ///
     /// # Errors
-    /// `Failure::Usage` when the path is a folder that holds something else, `Failure::Other` when it cannot be made.
+    /// `Failure::Usage` when the path is a folder that holds something else, `Failure::Other` when it cannot be made or is
+    /// no folder.
     pub fn create(path: &Path) -> Result<RunFolder, Failure> {
         let folder = RunFolder { path: path.to_owned() };
         let entries = std::fs::read_dir(path).map(|entries| entries.filter_map(Result::ok).count()).unwrap_or(0);
-        if entries > 0 && !folder.file("results.json").exists() && !folder.stages().exists() {
+        let ours = || folder.stages().exists() || folder.format().is_some_and(|format| format == FORMAT);
+        if entries > 0 && !ours() {
             return Err(Failure::Usage(format!(
                 "{}: is not empty and is no run folder; name another --out",
                 path.display()
             )));
         }
+        if path.is_file() {
+            return Err(Failure::Other(format!("{}: is a file; --out names a folder", path.display())));
+        }
         std::fs::create_dir_all(path).map_err(|error| cannot(path, error))?;
         Ok(folder)
+    }
+
+    /// The format that its results name, whatever else they hold.
+    fn format(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+        }
+        self.read_json::<Head>("results.json").ok().map(|head| head.format)
     }
 
     /// The folder's path.
@@ -207,13 +221,18 @@ impl RunFolder {
     /// `Failure::Data` when they cannot be read or are of another format.
     pub fn results(&self) -> Result<Results, Failure> {
         let results: Results = self.read_json("results.json")?;
-        if results.format != crate::results::FORMAT {
+        if results.format != FORMAT {
             return Err(unreadable(
                 &self.file("results.json"),
                 format!("format {:?} is unknown to this version", results.format),
             ));
         }
-        Ok(results)
+        // a table's number becomes part of a file's name
+        match results.tables.keys().find(|key| key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        {
+            Some(key) => Err(unreadable(&self.file("results.json"), format!("{key:?} is no number of a table"))),
+            None => Ok(results),
+        }
     }
 
     /// The manifest.
@@ -247,10 +266,16 @@ impl RunFolder {
     pub fn outcomes(&self) -> Result<Vec<OutcomeRecord>, Failure> {
         let path = self.file("outcomes.jsonl");
         let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+        let mut ids = BTreeSet::new();
         text.lines()
-            .enumerate()
-            .map(|(index, line)| {
-                serde_json::from_str(line).map_err(|error| unreadable(&path, format!("line {}: {error}", index + 1)))
+            .zip(1..)
+            .map(|(line, number)| {
+                let broken = |problem: String| unreadable(&path, format!("line {number}: {problem}"));
+                let record: OutcomeRecord = serde_json::from_str(line).map_err(|error| broken(error.to_string()))?;
+                match ids.insert(record.boundary_id.clone()) {
+                    true => Ok(record),
+                    false => Err(broken(format!("boundary {} stands a second time", record.boundary_id))),
+                }
             })
             .collect()
     }
@@ -312,13 +337,24 @@ impl RunFolder {
     /// # Errors
     /// `Failure::Other`.
     pub fn clear(&self) -> Result<(), Failure> {
-        let report = ["report.html", "report.md", "report.json", "tables", "plots"];
-        let own = ["results.json", "folds.csv", "scores.csv", "scores.parquet"];
-        for path in own.iter().chain(&report).map(|name| self.file(name)).filter(|path| path.exists()) {
-            let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-            removed.map_err(|error| cannot(&path, error))?;
+        let own =
+            ["results.json", "folds.csv", "scores.csv", "scores.parquet", "report.html", "report.md", "report.json"];
+        let mut stale: Vec<PathBuf> = own.iter().map(|name| self.file(name)).collect();
+        for (folder, endings) in [("tables", ["csv", "csv"]), ("plots", ["svg", "png"])] {
+            let files = std::fs::read_dir(self.file(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
+            stale.extend(files.filter(|path| path.extension().is_some_and(|own| endings.iter().any(|e| own == *e))));
+        }
+        for path in stale.iter().filter(|path| path.is_file()) {
+            std::fs::remove_file(path).map_err(|error| cannot(path, error))?;
         }
         Ok(())
+    }
+
+    /// Removes the folder of a run that failed before it had anything to keep.
+    pub fn abandon(&self) {
+        // a folder that holds something is not removed
+        let _ = std::fs::remove_dir(self.stages());
+        let _ = std::fs::remove_dir(&self.path);
     }
 
     /// Removes the resume records of a run that has ended.
@@ -333,9 +369,6 @@ impl RunFolder {
         Ok(())
     }
 }
-
-/// The longest name of a trigger, in bytes.
-pub const LONGEST_NAME: usize = 100;
 
 /// The columns of recorded scores.
 const SCORE_COLUMNS: [&str; 5] = ["cell", "boundary_id", "repetition", "fold", "score"];

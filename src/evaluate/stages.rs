@@ -12,7 +12,7 @@ use crate::results::{
 };
 use foldline_features::{Arm, Channel, Horizon, Representation, Target};
 use foldline_frontiers::bootstrap::Draws;
-use foldline_frontiers::cell::{Cell, Statistic, interval};
+use foldline_frontiers::cell::{Cell, Statistic};
 use foldline_frontiers::cross_fit::leave_one_stem_out;
 use foldline_frontiers::icc::{GroupedValues, icc_by_cluster, icc_of_rollouts};
 use foldline_frontiers::importance::{ColumnGroup, permutation_importance};
@@ -75,7 +75,9 @@ impl Stages<'_, '_> {
             for (learner, target, folds) in refits {
                 let name = CellName(Scorer::Fitted(learner, representation)).to_string();
                 match self.refit(learner, representation, target, folds, &task, &stem)? {
-                    Ok(result) => results.push(SensitivityResult { cell: name, ..result }),
+                    Ok(result) => {
+                        results.push(SensitivityResult { cell: name, group: best.group.clone(), ..result });
+                    }
                     Err(reason) => self.refuse(format!("sensitivity of {name}: {target}, {folds}"), reason),
                 }
             }
@@ -107,6 +109,7 @@ impl Stages<'_, '_> {
         let averaged = average_scores(&fitted.scores).map_err(refused)?;
         let mut result = SensitivityResult {
             cell: String::new(),
+            group: String::new(),
             target: target.to_string(),
             folds: fold_plan.to_string(),
             auroc: None,
@@ -135,8 +138,8 @@ impl Stages<'_, '_> {
             let (by_task, by_stem) = (cell(&self.cohort.tasks)?, cell(&self.cohort.stems)?);
             result.auroc = Some(
                 Estimate::new(by_task.point().get(Statistic::Auroc))
-                    .with(interval(&by_task.replicates(task), Statistic::Auroc, task))
-                    .with(interval(&by_stem.replicates(stem), Statistic::Auroc, stem)),
+                    .with(task.interval(by_task.aurocs(task)))
+                    .with(stem.interval(by_stem.aurocs(stem))),
             );
             result.auroc_per_repetition = Some(auroc_per_repetition(&fitted.scores, &outcome.labels).map_err(refused)?);
         }

@@ -5,7 +5,7 @@
 
 use super::model_file::ModelFile;
 use crate::cmd::Failure;
-use crate::results::{CellResult, Results};
+use crate::results::{CellResult, FOREIGN, Results};
 use foldline_frontiers::bootstrap::{Clusters, Draws};
 use foldline_frontiers::cell::{Cell, Statistic, interval};
 use foldline_frontiers::ranking::average_scores;
@@ -211,7 +211,7 @@ fn verdict(threshold: Threshold, advantage: &Quantity, retained: Value, training
 /// `Failure::Data` when the run is of another corpus, cell or target.
 pub fn of_run(model: &ModelFile, results: &Results) -> Result<RunEvidence, Failure> {
     let differs = |what: &str, run: &str, ours: &str| {
-        Failure::Data(format!("--evidence: the run's {what} is {run}, and the model's {ours}"))
+        Failure::Data(format!("--evidence: the {what} of the run: {run}; of the model: {ours}; give a run that has it"))
     };
     if results.corpus.sha256 != model.corpus_sha256 {
         return Err(differs("corpus", &results.corpus.sha256, &model.corpus_sha256));
@@ -219,10 +219,12 @@ pub fn of_run(model: &ModelFile, results: &Results) -> Result<RunEvidence, Failu
     if results.outcome.target != model.target {
         return Err(differs("target", &results.outcome.target, &model.target));
     }
-    let found = results.cells.iter().find(|cell| cell.name == model.cell);
+    // a cell may stand in several groups; a model is cross-fitted with stems held out
+    let own = || results.cells.iter().filter(|cell| cell.group != FOREIGN && cell.is(&cell.group, &model.cell));
+    let found = own().find(|cell| cell.folds.starts_with("stem")).or_else(|| own().next());
     let cell: &CellResult = found.ok_or_else(|| {
         let names: Vec<&str> = results.cells.iter().map(|cell| cell.name.as_str()).collect();
-        differs("cells", &format!("[{}]", names.join(", ")), &model.cell)
+        differs("cells", &names.join(", "), &model.cell)
     })?;
     let of = |estimate: &Estimate, method: &str| quantity(estimate.point, estimate.intervals.first(), method);
     let point = "operating point of the pooled held-out frontier, reselected in every draw; not deployable as such";

@@ -319,6 +319,7 @@ mod tests {
 
     fn estimate(ends: Option<(f64, f64)>) -> Estimate {
         Estimate::new(Value::Defined(0.04)).with(Interval {
+            no_interval: None,
             lo: ends.map(|ends| ends.0),
             hi: ends.map(|ends| ends.1),
             level: 0.95,
