@@ -182,10 +182,10 @@ fn scores_from_a_file_are_no_learner_whatever_their_name() {
     let folder = evaluated();
     let path = folder.path();
     scores_of(path, "boosted/H", "same.csv", usize::MAX);
-    let names = ["--foreign", "boosted/R2=same.csv", "--foreign", "rule/token-budget@mine=same.csv", "--out", "named"];
+    let names = ["--foreign", "boosted/judge=same.csv", "--foreign", "rule/mine=same.csv", "--out", "named"];
     succeeds(path, &[&["compare", "run", "--cells", "logistic/H", "--draws", "60"], &names[..]].concat());
     let table = std::fs::read_to_string(path.join("named/tables/triggers.csv")).unwrap();
-    for row in ["boosted/R2,scores from a file,", "rule/token-budget@mine,scores from a file,"] {
+    for row in ["boosted/judge,scores from a file,", "rule/mine,scores from a file,"] {
         assert!(table.contains(row), "{table}");
     }
     assert!(table.contains("logistic/H,logistic regression on history summaries,"), "{table}");

@@ -8,7 +8,7 @@ mod report_html;
 mod report_support;
 
 use foldline::report::content::{Block, Style, plain, print};
-use foldline::report::{RunReport, html};
+use foldline::report::{self, RunReport, html};
 use foldline::results::Results;
 use report_html::{between, unescaped, visible, without};
 use report_support::{evaluated, foldline, succeeds};
@@ -425,13 +425,14 @@ fn nothing_is_written_outside_and_nothing_old_stays() {
     // a report.json that is none of ours says nothing about files
     std::fs::write(run.join("report.json"), "{\"format\": \"other\", \"sections\": []}").unwrap();
     succeeds(path, &["report", "run"]);
-    // ids that lead out of the folder
-    let mut results = json(&run.join("results.json"));
-    let table = results["tables"]["14"].clone();
-    results["tables"]["../../escaped"] = table.clone();
-    results["tables"]["/../../../../escaped"] = table;
-    std::fs::write(run.join("results.json"), results.to_string()).unwrap();
-    succeeds(path, &["report", "run"]);
+    // ids that lead out of the folder: a file of results with such a one is refused, and a report made of it stays inside
+    let mut results: Results = serde_json::from_slice(&std::fs::read(run.join("results.json")).unwrap()).unwrap();
+    let table = results.tables["14"].clone();
+    results.tables.insert("../../escaped".to_owned(), table);
+    std::fs::write(run.join("results.json"), serde_json::to_vec(&results).unwrap()).unwrap();
+    assert_eq!(foldline(path, &["report", "run"]).status.code(), Some(65));
+    let report = RunReport::of(&results, None, "run").unwrap();
+    report::files::write_tables(&run.join("tables"), &[report]).unwrap();
     assert!(files("tables").contains("paper-..-..-escaped.csv"));
     let above: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(above.iter().all(|name| !name.to_string_lossy().contains("escaped")), "{above:?}");

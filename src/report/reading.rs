@@ -2,7 +2,7 @@
 //! what each is.
 
 use crate::evaluate::protocol::{CellName, Rule, Scorer};
-use crate::results::{CellResult, Results};
+use crate::results::{CellResult, FOREIGN, Results};
 use foldline_features::Representation;
 use foldline_models::Learner;
 
@@ -75,7 +75,7 @@ pub fn is_rule(cell: &CellResult) -> bool {
 
 /// Whether a cell's scores came from a file, whatever its name looks like.
 pub fn is_foreign(cell: &CellResult) -> bool {
-    cell.group == "foreign"
+    cell.group == FOREIGN
 }
 
 /// Whether a cell is a rule that looks at something: not always, never or at random.
