@@ -155,9 +155,9 @@ fn a_policy_with_its_evidence() {
     };
     let out = at("refused.json");
     for (corpus, cell, target, reason) in [
-        (&other, "depth2/H", "dU@3", "the run's corpus is"),
-        (&corpus, "stump/H", "dU@3", "the run's cells is"),
-        (&corpus, "depth2/H", "dE@1", "the run's target is"),
+        (&other, "depth2/H", "dU@3", "the corpus of the run"),
+        (&corpus, "stump/H", "dU@3", "the cells of the run"),
+        (&corpus, "depth2/H", "dE@1", "the target of the run"),
     ] {
         let model = at("mismatch.json");
         ok(&["fit", corpus, "--cell", cell, "--target", target, "--out", &model]);

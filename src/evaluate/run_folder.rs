@@ -6,6 +6,7 @@
 
 use crate::cmd::Failure;
 use crate::files::{stream_whole, write_whole};
+use crate::report::files::remove_earlier;
 use crate::results::{FORMAT, Results};
 use foldline_features::{Boundary, Burden, Channel, Horizon};
 use foldline_frontiers::Folds;
@@ -339,13 +340,9 @@ impl RunFolder {
     pub fn clear(&self) -> Result<(), Failure> {
         let own =
             ["results.json", "folds.csv", "scores.csv", "scores.parquet", "report.html", "report.md", "report.json"];
-        let mut stale: Vec<PathBuf> = own.iter().map(|name| self.file(name)).collect();
-        for (folder, endings) in [("tables", ["csv", "csv"]), ("plots", ["svg", "png"])] {
-            let files = std::fs::read_dir(self.file(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
-            stale.extend(files.filter(|path| path.extension().is_some_and(|own| endings.iter().any(|e| own == *e))));
-        }
-        for path in stale.iter().filter(|path| path.is_file()) {
-            std::fs::remove_file(path).map_err(|error| cannot(path, error))?;
+        remove_earlier(&self.path)?;
+        for path in own.iter().map(|name| self.file(name)).filter(|path| path.is_file()) {
+            std::fs::remove_file(&path).map_err(|error| cannot(&path, error))?;
         }
         Ok(())
     }

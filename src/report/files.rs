@@ -61,7 +61,7 @@ fn file_name(prefix: &str, id: &str, ending: &str) -> String {
 ///
 /// # Errors
 /// `Failure::Other` naming a file that cannot be removed.
-fn remove_earlier(folder: &Path) -> Result<(), Failure> {
+pub fn remove_earlier(folder: &Path) -> Result<(), Failure> {
     let earlier = std::fs::read(folder.join("report.json")).ok();
     let earlier: Json = earlier.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let (reports, several) = match &earlier {

@@ -169,6 +169,7 @@ fn sensitivity(context: &Context<'_>) -> Table {
         Row {
             cells: vec![
                 vec![code(result.cell.clone())],
+                vec![code(result.group.clone())],
                 vec![code(result.target.clone())],
                 folds(&result.folds),
                 estimate("auroc", result.auroc.is_some()),
@@ -187,6 +188,7 @@ fn sensitivity(context: &Context<'_>) -> Table {
         title: "The best triggers refitted to other targets, folds, and as a regression".to_owned(),
         columns: vec![
             words("Trigger"),
+            words("Best of"),
             words("Target"),
             words("Folds"),
             numbers("AUROC", "of the repetition-averaged scores"),
