@@ -33,11 +33,21 @@ pub fn check_target(path: &Path) -> io::Result<()> {
 
 /// As [`write_whole`], with the content streamed by `fill`.
 ///
+/// A link leads to what is written, a file keeps its permissions, and a device or a pipe is written to as it is: nothing
+/// takes its place.
+///
 /// # Errors
 /// What `fill` or the file system says; the target is then as it was.
 pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     check_target(path)?;
-    let folder = folder_of(path);
+    let existing = std::fs::metadata(path).ok();
+    if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
+        let mut out = io::BufWriter::new(std::fs::OpenOptions::new().write(true).open(path)?);
+        fill(&mut out)?;
+        return out.flush();
+    }
+    let target = if existing.is_some() { path.canonicalize()? } else { path.to_owned() };
+    let folder = folder_of(&target);
     let file = tempfile::Builder::new().prefix(".foldline-").tempfile_in(folder)?;
     let mut out = io::BufWriter::new(file);
     fill(&mut out)?;
@@ -45,9 +55,10 @@ pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // a temporary file is private; an output is as readable as any file the user makes
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        // a temporary file is private; an output is as readable as any file the user makes, or as it was
+        let permissions = existing.map_or(std::fs::Permissions::from_mode(0o644), |existing| existing.permissions());
+        file.as_file().set_permissions(permissions)?;
     }
-    file.persist(path).map_err(|error| error.error)?;
+    file.persist(&target).map_err(|error| error.error)?;
     Ok(())
 }

@@ -348,3 +348,104 @@ fn logs_of_harnesses_are_histories() {
         assert!(!stderr(&output).contains("no_source"), "{log}: {}", stderr(&output));
     }
 }
+
+/// A history that is not read would leave every fact without a source, so nothing may pass for an empty one.
+#[test]
+fn a_history_is_read_or_refused_but_never_empty_by_mistake() {
+    let dir = Dir::new("read");
+    let summary = dir.file("s.md", "- Found 12 songs by Melissa\n- Ask Bob later about it\n");
+    let previous = dir.file("p.md", "- Something else");
+    let run = |history: &str, input: &[u8]| {
+        foldline(&["--summary", &summary, "--history", history, "--previous", &previous], input)
+    };
+    let kept = |output: &Output| String::from_utf8_lossy(&output.stdout).contains("Found 12 songs");
+    let step = r#"{"action": "search()", "observation": "12 songs by Melissa"}"#;
+    // from standard input, with a byte order mark, and longer than what a format is told by
+    let filler = format!("{{\"action\": \"x\", \"observation\": \"{}\"}}\n", "y".repeat(100 << 10));
+    for text in [step.to_owned(), format!("\u{feff}{step}\n"), format!("{filler}{step}\n")] {
+        let output = run("-", text.as_bytes());
+        assert!(code(&output) == Some(0) && kept(&output), "{}", stderr(&output));
+    }
+    // steps that some importer would claim are steps all the same
+    for line in [
+        r#"{"action":"GET","observation":{"messages":[{"role":"user","content":"12 songs by Melissa"}]}}"#,
+        r#"{"type":"session","action":"x","observation":"12 songs by Melissa"}"#,
+        r#"{"uuid":"1","sessionId":"2","action":"x","observation":"12 songs by Melissa"}"#,
+        r#"{"schema_version":"1","agent":"x","action":"x","observation":"12 songs by Melissa"}"#,
+    ] {
+        let output = run(&dir.file("h.jsonl", line), b"");
+        assert!(code(&output) == Some(0) && kept(&output), "{line}: {}", stderr(&output));
+    }
+    // what holds no step, or an output under another name
+    for (text, said) in [
+        (r#"{"action":"a","output":"12 songs by Melissa"}"#, "`output` and no `observation`"),
+        (r#"{"steps":[{"action":"a","observations":"12 songs"}]}"#, "`observations` and no `observation`"),
+        (r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#, "no step was found in it"),
+    ] {
+        let output = run(&dir.file("h.jsonl", text), b"");
+        assert!(stderr(&output).contains(said), "{text}: {}", stderr(&output));
+        assert!(code(&output) == Some(65) && kept(&output), "the summary comes out as it was");
+    }
+    let request = r#"{"summary":"- Found 12 songs","history":[{"action":"a","result":"12 songs"}]}"#;
+    let output = foldline(&["--json"], request.as_bytes());
+    assert_eq!(code(&output), Some(65));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Found 12 songs"), "the summary is given back");
+    // no judge: the request's summary is given back too
+    for mode in ["--json", "--stream"] {
+        let args = if mode == "--json" { vec![mode] } else { vec![mode, "--json"] };
+        let output =
+            foldline(&[&args[..], &["--judge", "scores", "--scores", "/nowhere.json"]].concat(), request.as_bytes());
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer");
+        assert_eq!((code(&output), &answer["summary"]), (Some(65), &json!("- Found 12 songs")), "{mode}");
+    }
+}
+
+/// The account is written where it is asked for and takes the place of nothing else.
+#[cfg(unix)]
+#[test]
+fn an_account_replaces_no_input_link_or_pipe() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    let dir = Dir::new("account");
+    let (summary, history) = (dir.file("s.md", SUMMARY), dir.file("h.jsonl", HISTORY));
+    let run = |account: &str| foldline(&["--summary", &summary, "--history", &history, "--account", account], b"");
+    assert_eq!(code(&run(&summary)), Some(2));
+    assert_eq!(std::fs::read_to_string(&summary).expect("it is there"), SUMMARY);
+    let target = dir.file("target.json", "old");
+    std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+    let link = dir.0.join("link.json");
+    symlink(&target, &link).expect("links can be made");
+    assert_eq!(code(&run(&link.display().to_string())), Some(0));
+    assert!(std::fs::symlink_metadata(&link).expect("it is there").is_symlink());
+    assert!(std::fs::read_to_string(&target).expect("it is there").contains("\"status\""));
+    assert_eq!(std::fs::metadata(&target).expect("it is there").permissions().mode() & 0o777, 0o600);
+    let pipe = dir.0.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read_to_string(pipe)
+    });
+    assert_eq!(code(&run(&pipe.display().to_string())), Some(0));
+    assert!(reader.join().expect("it ends").expect("it reads").contains("\"status\""));
+    assert!(std::fs::metadata(&pipe).expect("it is there").file_type().is_fifo());
+}
+
+#[test]
+fn odd_layouts_neither_change_nor_blow_up() {
+    let dir = Dir::new("odd");
+    let history = dir.file("h.jsonl", r#"{"action": "x", "observation": "Bob owes 5"}"#);
+    // without the item the line before would become a heading
+    let text = "Open questions about the refund\n- I plan to ask Bob next\n---\n- Bob owes 5\n- Bob owes 5 too\n";
+    let output = foldline(&["--summary", &dir.file("s.md", text), "--history", &history], b"");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), text, "{}", stderr(&output));
+    assert!(stderr(&output).contains("would_change_layout"), "{}", stderr(&output));
+    // a heading of half a megabyte above five thousand items
+    let huge = format!("# {}\n{}", "x".repeat(500_000), "- a zebra\n".repeat(5_000));
+    let output = foldline(&["--summary", &dir.file("s.md", &huge), "--history", &history, "--json"], b"");
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    assert!(output.stdout.len() < 8 << 20, "{} bytes", output.stdout.len());
+    // quotation marks without end
+    let quotes = format!("- {}\n- Bob owes 5\n", " 'a “".repeat(200_000));
+    let output = foldline(&["--summary", &dir.file("s.md", &quotes), "--history", &history], b"");
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+}

@@ -50,7 +50,8 @@ pub struct Entry {
     pub text: String,
     /// Byte ranges of whole lines, ascending, not touching another entry's. More than one where children stand between.
     pub ranges: Vec<Range<usize>>,
-    /// Headings and labels above it, outermost first.
+    /// Headings and labels above it, outermost first: at most the innermost [`DEEPEST_SECTION`], each cut at
+    /// [`LONGEST_NAME`] bytes, since every entry has its own copy.
     pub section: Vec<String>,
     /// Index of the entry it is nested in.
     pub parent: Option<usize>,
@@ -97,6 +98,15 @@ fn lines(source: &str) -> Vec<Range<usize>> {
         start += piece.len();
     }
     lines
+}
+
+/// Names above an entry that are kept.
+pub const DEEPEST_SECTION: usize = 8;
+/// Bytes of such a name that are kept.
+pub const LONGEST_NAME: usize = 200;
+
+fn name(title: &str) -> String {
+    title[..title.floor_char_boundary(LONGEST_NAME)].to_string()
 }
 
 /// An entry or a label while it is being read.
@@ -196,18 +206,22 @@ impl Reader {
     fn heading(&mut self, level: usize, title: &str) {
         self.open.clear();
         self.above.retain(|&(above, _)| above < level);
-        self.above.push((level, title.to_string()));
+        self.above.push((level, name(title)));
         self.headings += 1;
     }
 
     fn section(&self, parent: Option<usize>) -> Vec<String> {
         match parent.map(|parent| &self.drafts[parent]) {
             Some(parent) if parent.structure => {
-                let title = plain(plain(&parent.text).trim_end_matches([':', '：'])).to_string();
-                parent.section.iter().cloned().chain([title]).collect()
+                let title = name(plain(plain(&parent.text).trim_end_matches([':', '：'])));
+                let outer = parent.section.len().saturating_sub(DEEPEST_SECTION - 1);
+                parent.section[outer..].iter().cloned().chain([title]).collect()
             }
             Some(parent) => parent.section.clone(),
-            None => self.above.iter().map(|(_, title)| title.clone()).collect(),
+            None => {
+                let outer = self.above.len().saturating_sub(DEEPEST_SECTION);
+                self.above[outer..].iter().map(|(_, title)| title.clone()).collect()
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! From scores to a committed summary: what stays, what goes, and when nothing may go.
 
 use crate::account::{Account, Fate, Status, Verdict};
-use crate::entries::{Document, Prose, parse};
+use crate::entries::{Document, Entry, Prose, parse};
 use crate::history::Span;
 use crate::judge::{Answers, Asked, Judge};
 
@@ -14,7 +14,7 @@ pub struct Tau(f64);
 
 /// A threshold outside 0..=1 would keep or remove everything whatever the judge says.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("threshold {0} is not between 0 and 1")]
+#[error("threshold {0} is no number between 0 and 1")]
 pub struct TauError(String);
 
 impl Tau {
@@ -36,7 +36,7 @@ impl std::str::FromStr for Tau {
     type Err = TauError;
 
     fn from_str(text: &str) -> Result<Tau, TauError> {
-        text.trim().parse().map_err(|_| TauError(text.to_string())).and_then(Tau::new)
+        text.trim().parse().map_err(|_| TauError(format!("{text:?}"))).and_then(Tau::new)
     }
 }
 
@@ -126,9 +126,10 @@ fn apply(document: &Document<'_>, options: &Options, account: Account) -> (Strin
     if pruned.trim().is_empty() {
         return (source, account.unchanged(Status::WouldBeEmpty, "nothing would be left of the summary"));
     }
-    let kept = document.entries.iter().enumerate().filter(|(at, _)| !dropped(*at)).map(|(_, entry)| &entry.text);
+    let kept = document.entries.iter().enumerate().filter(|(at, _)| !dropped(*at)).map(|(_, entry)| entry);
     let again = parse(&pruned, options.prose);
-    if !again.entries.iter().map(|entry| &entry.text).eq(kept) {
+    let read = |entry: &Entry| (entry.text.clone(), entry.section.clone());
+    if again.headings != document.headings || !again.entries.iter().map(read).eq(kept.map(read)) {
         let reason = "without these entries the rest of the summary would read as other entries";
         return (source, account.unchanged(Status::WouldChangeLayout, reason));
     }

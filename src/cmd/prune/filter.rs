@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of a summary that is read; a longer one is passed on as it comes. It is far above what is judged, so that an
 /// account can still say what a summary too large was.
@@ -25,6 +25,14 @@ const LARGEST_SUMMARY: u64 = 16 << 20;
 /// # Errors
 /// `Failure::Data` for input that cannot be read; the summary is then on stdout as it came, if it could be read.
 pub fn run(args: &FilterArgs, global: &Global) -> Result<(), Failure> {
+    if let Some(account) = &args.account {
+        let same =
+            |path: &&PathBuf| path.canonicalize().is_ok_and(|path| account.canonicalize().is_ok_and(|a| a == path));
+        let inputs = [&args.summary, &args.history, &args.recent, &args.previous];
+        if let Some(input) = inputs.into_iter().flatten().find(same) {
+            return Err(Failure::Usage(format!("--account {}: is an input too; name another file", input.display())));
+        }
+    }
     let judge = args.judge.judge();
     let options = Options { tau: args.tau, prose: args.prose.into(), shadow: args.shadow };
     match &args.summary {
@@ -51,8 +59,8 @@ pub fn run(args: &FilterArgs, global: &Global) -> Result<(), Failure> {
                 }
             }
         }
-        None if args.stream => stream(&*judge?, &options),
-        None if global.json => request(&*judge?, &options),
+        None if args.stream => stream(judge, &options),
+        None if global.json => request(judge, &options),
         None => Err(Failure::Usage(
             "give --summary and --history; or --json with a request on stdin; or --stream with one request a line"
                 .to_owned(),
@@ -144,29 +152,48 @@ struct Request {
 /// Committed summaries by session.
 type Memory = BTreeMap<String, String>;
 
-fn request(judge: &dyn Judge, options: &Options) -> Result<(), Failure> {
+/// A judge, or why there is none: requests are then given back as they came.
+type Given = Result<Box<dyn Judge>, Failure>;
+
+/// The answer to a request that no judge was made for.
+fn unjudged(text: &[u8], failure: &Failure) -> Value {
+    let summary = serde_json::from_slice::<Value>(text).map_or(Value::Null, |value| value["summary"].clone());
+    json!({ "status": "invalid_input", "reason": failure.to_string(), "changed": false, "summary": summary })
+}
+
+fn request(judge: Given, options: &Options) -> Result<(), Failure> {
     let mut text = Vec::new();
     std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut text).map_err(cannot_read_stdin)?;
     if text.len() as u64 > LONGEST {
         print(&format!("{}\n", too_long()))?;
         return Err(Failure::Data(TOO_LONG.to_owned()));
     }
-    let (answer, valid) = answer(&text, judge, options, &mut Memory::new());
+    let judge = match judge {
+        Ok(judge) => judge,
+        Err(failure) => {
+            print(&format!("{}\n", unjudged(&text, &failure)))?;
+            return Err(failure);
+        }
+    };
+    let (answer, valid) = answer(&text, &*judge, options, &mut Memory::new());
     print(&format!("{answer}\n"))?;
     if valid { Ok(()) } else { Err(Failure::Data(answer["reason"].as_str().unwrap_or_default().to_owned())) }
 }
 
 /// Answers requests until stdin ends; a bad one gets an answer and is no reason to stop.
-fn stream(judge: &dyn Judge, options: &Options) -> Result<(), Failure> {
+fn stream(judge: Given, options: &Options) -> Result<(), Failure> {
     let mut memory = Memory::new();
     let mut input = std::io::stdin().lock();
     let mut line = Vec::new();
     loop {
         let answer = match next_line(&mut input, &mut line).map_err(cannot_read_stdin)? {
-            Line::End => return Ok(()),
+            Line::End => return judge.map(drop),
             Line::TooLong => too_long(),
             Line::Whole if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Line::Whole => answer(&line, judge, options, &mut memory).0,
+            Line::Whole => match &judge {
+                Ok(judge) => answer(&line, &**judge, options, &mut memory).0,
+                Err(failure) => unjudged(&line, failure),
+            },
         };
         print(&format!("{answer}\n"))?;
     }
@@ -247,20 +274,23 @@ fn pass_on(args: &FilterArgs, bytes: &[u8], mut rest: Rest, global: &Global) -> 
     let name = Status::SummaryTooLarge.name();
     let reason = format!("the summary has more than {} MiB: it was not read", LARGEST_SUMMARY >> 20);
     let answer = json!({ "status": name, "reason": reason, "changed": false, "summary": null });
+    if global.json {
+        print(&format!("{answer:#}\n"))?;
+    } else {
+        print_bytes(bytes)?;
+        match std::io::copy(&mut rest, &mut std::io::stdout().lock()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                return Err(Failure::Other(format!("the rest of the summary cannot be passed on: {error}")));
+            }
+            _ => {}
+        }
+    }
     if let Some(path) = &args.account {
         write_whole(path, format!("{answer:#}\n").as_bytes())
             .map_err(|error| Failure::Other(format!("{}: cannot be written: {error}", path.display())))?;
     }
     if global.json {
-        print(&format!("{answer:#}\n"))?;
         return Err(Failure::Data(format!("{reason} and is not in the answer; without --json it is passed on")));
-    }
-    print_bytes(bytes)?;
-    match std::io::copy(&mut rest, &mut std::io::stdout().lock()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(Failure::Other(format!("the rest of the summary cannot be passed on: {error}")));
-        }
-        _ => {}
     }
     say(&format!("prune: {name}: {reason}, but passed on as it is"));
     Ok(())

@@ -212,6 +212,9 @@ pub(super) fn flat(text: &str) -> String {
     flat
 }
 
+/// Bytes of the longest quotation.
+const LONGEST_QUOTE: usize = 80;
+
 /// Calls `each` with what stands between quotation marks, 3 to 80 bytes of one line.
 fn quoted<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let mut before = ' ';
@@ -234,10 +237,12 @@ fn quoted<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
         if at < from {
             continue;
         }
-        let mut ends = inner.match_indices(close).map(|(end, _)| end);
+        // an end that is farther away would not count
+        let near = &inner[..inner.floor_char_boundary(LONGEST_QUOTE + 4)];
+        let mut ends = near.match_indices(close).map(|(end, _)| end);
         let end = ends.find(|&end| close != '\'' || !inner[end + 1..].starts_with(char::is_alphanumeric));
         if let Some(end) = end
-            && (3..=80).contains(&end)
+            && (3..=LONGEST_QUOTE).contains(&end)
             && !inner[..end].contains('\n')
         {
             each(&inner[..end]);
