@@ -13,6 +13,7 @@
 //!   entries ([`Prose::Auto`]);
 //! - **\[choice\]** an unindented line behind an item is prose, not a continuation of the item.
 
+use crate::words::first_bytes;
 use std::ops::Range;
 
 /// What happens to lines that are neither list items nor structure.
@@ -106,7 +107,7 @@ pub const DEEPEST_SECTION: usize = 8;
 pub const LONGEST_NAME: usize = 200;
 
 fn name(title: &str) -> String {
-    title[..title.floor_char_boundary(LONGEST_NAME)].to_string()
+    first_bytes(title, LONGEST_NAME).to_string()
 }
 
 /// An entry or a label while it is being read.

@@ -2,6 +2,12 @@
 
 use std::borrow::Cow;
 
+/// The beginning of a text: at most so many bytes, of whole characters.
+pub(crate) fn first_bytes(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
+}
+
 /// Maximal runs of characters that are alphabetic, numeric or `_`, in lower case.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lists::{CONNECTORS, GENERIC, STOP, VERBS, is_past};
 use super::stem::stem;
+use crate::words::first_bytes;
 
 /// What kind of value it is; decides its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -238,7 +239,7 @@ fn quoted<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
             continue;
         }
         // an end that is farther away would not count
-        let near = &inner[..inner.floor_char_boundary(LONGEST_QUOTE + 4)];
+        let near = first_bytes(inner, LONGEST_QUOTE + 4);
         let mut ends = near.match_indices(close).map(|(end, _)| end);
         let end = ends.find(|&end| close != '\'' || !inner[end + 1..].starts_with(char::is_alphanumeric));
         if let Some(end) = end
