@@ -21,10 +21,10 @@ const LONGEST: u64 = 1 << 30;
 /// `Failure::Data` naming the file and the line.
 pub fn read_steps(path: &Path) -> Result<Vec<Step>, Failure> {
     #[cfg(feature = "import")]
-    if path.is_dir() || (path.is_file() && !begins_with_a_step(path)) {
-        if let Some(steps) = imported(path)? {
-            return Ok(steps);
-        }
+    if (path.is_dir() || path.is_file() && !begins_with_a_step(path))
+        && let Some(steps) = imported(path)?
+    {
+        return Ok(steps);
     }
     let text = if path.is_file() { read_text(path)? } else { read_once(path)? };
     parse_steps(&text).map_err(|problem| {
