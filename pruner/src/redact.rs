@@ -10,6 +10,7 @@
 //! code, and so that its cost is plain: one walk over the text, each step of which looks ahead a bounded number of bytes
 //! or consumes what it read. All cuts are at ASCII signs, so no character is split.
 
+mod again;
 mod find;
 mod names;
 mod shapes;
@@ -20,6 +21,7 @@ use std::ops::Range;
 
 use crate::history::{Span, Step};
 use crate::judge::Asked;
+use again::Again;
 use names::Kind;
 
 /// What every stand-in begins with. A stand-in is one word to the evidence search, so a shared secret counts as shared.
@@ -32,6 +34,8 @@ const ROUNDS: usize = 8;
 #[derive(Debug, Default)]
 pub struct Redactor {
     known: BTreeMap<String, usize>,
+    /// Finds those of them again that are unmistakable; made when it is needed.
+    again: Option<Again>,
 }
 
 impl Redactor {
@@ -62,7 +66,8 @@ impl Redactor {
         for range in &ranges {
             self.number(&text[range.clone()]);
         }
-        ranges.extend(self.repeated(text));
+        let repeated = self.repeated(text);
+        ranges.extend(repeated);
         if ranges.is_empty() {
             return None;
         }
@@ -88,20 +93,21 @@ impl Redactor {
     }
 
     fn number(&mut self, secret: &str) -> usize {
-        let next = self.known.len() + 1;
-        *self.known.entry(secret.to_string()).or_insert(next)
+        if let Some(&number) = self.known.get(secret) {
+            return number;
+        }
+        let number = self.known.len() + 1;
+        self.known.insert(secret.to_string(), number);
+        if values::is_spread(secret) {
+            self.again = None;
+        }
+        number
     }
 
-    /// Places of known secrets that cannot be ordinary words, wherever they stand by themselves.
-    fn repeated(&self, text: &str) -> Vec<Range<usize>> {
-        let known = |range: &Range<usize>| {
-            let word = &text[range.clone()];
-            self.known.contains_key(word) && values::is_unmistakable(word)
-        };
-        if self.known.is_empty() {
-            return Vec::new();
-        }
-        find::words(text).chain(find::pieces(text)).filter(known).collect()
+    /// Places of known secrets that cannot be ordinary words, whatever stands around them.
+    fn repeated(&mut self, text: &str) -> Vec<Range<usize>> {
+        let known = &self.known;
+        self.again.get_or_insert_with(|| Again::of(known.keys())).places(text)
     }
 }
 

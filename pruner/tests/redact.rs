@@ -267,6 +267,65 @@ fn a_secret_is_known_again_where_nothing_names_it() {
 }
 
 #[test]
+fn a_known_secret_goes_whatever_surrounds_it() {
+    let secrets = [
+        "P@ssw0rd!",
+        "Tr0ub4dor&3",
+        "abc,def9",
+        "Qw3rty?",
+        "a;b9cdef",
+        "t0k|en9",
+        "x001abc",
+        "123456",
+        "(a1b2c3",
+        "pä55wört",
+    ];
+    let places = [
+        "{}",
+        "used {} there",
+        "“{}”",
+        "«{}»",
+        "**{}**",
+        "{}…",
+        "{}—then",
+        "→{}",
+        "bob:{}",
+        "bob/{}",
+        "bob@{}",
+        "{}\\nnext",
+        "before\\n{}",
+        "\u{200b}{}\u{200b}",
+        "({}), [{}]; {}.",
+        "{}={}",
+        "日本「{}」",
+    ];
+    for secret in secrets {
+        let mut redactor = Redactor::default();
+        redactor.learn(&serde_json::json!({ "password": secret }).to_string());
+        for place in places {
+            let cleaned = redactor.clean(&place.replace("{}", secret));
+            assert_eq!(cleaned, place.replace("{}", "<secret_1>"), "{secret} in {place}");
+            assert_eq!(redactor.clean(&cleaned), cleaned);
+        }
+    }
+    // part of a longer word, a shorter number, ordinary words
+    let mut redactor = Redactor::default();
+    redactor.learn(r#"{"password": "x001abc", "pin": "4471", "passwd": "swordfish", "pwd": "abcde"}"#);
+    for text in ["x001abcd", "éx001abc", "4471", "swordfish", "abcde"] {
+        assert_eq!(redactor.clean(text), text);
+    }
+    // the longest counts, and what overlaps goes together
+    let mut redactor = Redactor::default();
+    redactor.learn(r#"[{"password": "a1b2c3"}, {"password": "a1b2c3-d4"}, {"password": "d4-e5f6"}]"#);
+    assert_eq!(redactor.clean("a1b2c3-d4 a1b2c3"), "<secret_2> <secret_1>");
+    assert_eq!(redactor.clean("a1b2c3-d4-e5f6"), "<secret_4>");
+    // no stand-in is taken apart
+    let mut redactor = Redactor::default();
+    redactor.learn(r#"{"password": "1>abcd!9"}"#);
+    assert_eq!(redactor.clean("<secret_1>abcd!9"), "<secret_1>abcd!9");
+}
+
+#[test]
 fn two_secrets_next_to_each_other() {
     assert_eq!(redact("AKIAIOSFODNN7EXAMPLE,wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"), "<secret_1>,<secret_2>");
     assert_eq!(redact("AccessKey=a1b2c3d4;SecretKey=x"), "AccessKey=<secret_1>;SecretKey=<secret_2>");
@@ -349,6 +408,48 @@ proptest! {
     #[test]
     fn the_text_hardly_grows(text in text()) {
         prop_assert!(redact(&text).len() <= 4 * text.len() + 16, "{:?}", text);
+    }
+}
+
+/// One and two megabytes of what once took quadratic time.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a speed is measured")]
+fn twice_the_text_takes_twice_the_time() {
+    let wall = "x<secret_1>";
+    for (part, end) in [
+        ("cookie: a=b\\n", ""),
+        ("cookie: a=b\\r", ""),
+        ("cookie: a=b\\r\\n", ""),
+        ("authorization: Digest a\\n", ""),
+        ("Host: h\\r\\nCookie: a=b\\r\\nAuthorization: Digest u=\\\"a\\\"\\r\\n", ""),
+        ("password:", wall),
+        ("password:", "("),
+        ("password=", wall),
+        ("password=a/", wall),
+        ("--password=", wall),
+        ("authorization:", "("),
+        ("authorization:", wall),
+        ("bearer x:", wall),
+        ("-uuser:", wall),
+        ("abc123,", " password='abc123,abc123,abc123,abc123,abc123,abc123,abc124'"),
+        ("password=a1b2c3,", ""),
+        (&format!("{}{wall} ", "password:".repeat(50)), ""),
+    ] {
+        let took = |size: usize| {
+            let text = part.repeat(size / part.len()) + end;
+            // the better of two: the machine is not alone
+            let measured = (0..2).map(|_| {
+                let started = std::time::Instant::now();
+                assert!(redact(&text).len() <= 4 * size);
+                started.elapsed()
+            });
+            measured.min().unwrap()
+        };
+        let [one, two] = [took(1_000_000), took(2_000_000)];
+        assert!(one < Duration::from_secs(4), "{part:?} took {one:?}");
+        let grown = two.as_secs_f64() / one.as_secs_f64().max(0.02);
+        assert!(grown < 3.0, "{part:?}: {one:?}, then {two:?}");
+        println!("{part:?}{end:?}: {one:?}, {two:?}");
     }
 }
 

@@ -21,11 +21,19 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
             continue;
         }
         if let Some(secret) = secret_at(text, &word, &place) {
-            behind = secret.end;
-            found.push(secret);
+            // what is longer than was looked at is taken whole; nothing of it is read again
+            let end = if secret.len() > values::LONG { run_end(text, secret.end) } else { secret.end };
+            behind = end;
+            found.push(secret.start..end);
         }
     }
     found
+}
+
+/// Where a run of signs without white space, quotes, markup and escapes ends.
+fn run_end(text: &str, at: usize) -> usize {
+    let stop = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<\\".contains(byte);
+    text.as_bytes()[at..].iter().position(stop).map_or(text.len(), |length| at + length)
 }
 
 fn secret_at(text: &str, word: &Range<usize>, place: &Place<'_>) -> Option<Range<usize>> {
@@ -68,18 +76,6 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
             let escaped = before == Some(b'\\') && b"nrt".contains(&bytes[start]) && start + 1 < end;
             return Some(start + usize::from(escaped)..end);
         }
-    })
-}
-
-/// What stands between white space, quotes, brackets and the like, without punctuation at its end.
-pub(super) fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let divides = |sign: char| sign.is_ascii_whitespace() || "\"'`,;()[]{}<>|=&".contains(sign);
-    let mut at = 0;
-    text.split(divides).map(move |piece| {
-        let start = at;
-        // every sign that divides is one byte
-        at += piece.len() + 1;
-        start..start + piece.trim_end_matches(['.', ':', '!', '?', '*']).len()
     })
 }
 
@@ -388,13 +384,15 @@ fn header(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
     }
     let quote = own.or(around);
     // `<` begins markup or a stand-in
-    let ends = |byte: u8| matches!(byte, b'\n' | b'\r' | b'<') || Some(byte) == quote;
+    let ends = |end: usize| {
+        matches!(bytes[end], b'\n' | b'\r' | b'<')
+            || Some(bytes[end]) == quote
+            || (bytes[end] == b'\\' && matches!(bytes.get(end + 1), Some(b'n' | b'r')))
+    };
+    // what was read is the value, so nothing is read twice
     let end = || {
-        let length = bytes[at..].iter().position(|&byte| ends(byte)).unwrap_or(bytes.len() - at);
-        let value = &text[at..at + length];
-        let value = value.split("\\n").next().unwrap_or(value).trim_end_matches(['\\', ' ']);
-        let value = value.split("\\r").next().unwrap_or(value);
-        at + value.len()
+        let end = (at..bytes.len()).find(|&end| ends(end)).unwrap_or(bytes.len());
+        at + text[at..end].trim_end_matches(['\\', ' ']).len()
     };
     if cookie {
         let token = bytes[at..].iter().take(64).take_while(|&&byte| is_word(byte) || byte == b'.').count();
@@ -415,14 +413,15 @@ fn header(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
         return (end > start).then_some(start..end);
     }
     let opaque = values::is_credential(scheme) && (scheme.len() >= 16 || values::is_unmistakable(scheme));
-    let call = matches!(bytes.get(first.end), Some(b'(' | b'['));
+    let call = scheme.len() <= values::LONG && matches!(bytes.get(first.end), Some(b'(' | b'['));
     (opaque && !call && join != Join::Comma).then_some(first)
 }
 
 /// A run without white space, quotes and separators.
 fn read_plain(text: &str, at: usize) -> Range<usize> {
     let stop = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;()[]{}<>\\".contains(byte);
-    let length = text.as_bytes()[at..].iter().position(stop).unwrap_or(text.len() - at);
+    let most = values::most(text, at);
+    let length = text.as_bytes()[at..most].iter().position(stop).unwrap_or(most - at);
     let end = at + text[at..at + length].trim_end_matches(['.', ':']).len();
     at..end
 }

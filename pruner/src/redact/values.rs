@@ -35,7 +35,16 @@ const QUOTED: usize = 512;
 
 /// A value without quotes that is longer is not looked at any further: no word is, and judging it again from every name
 /// in it would take quadratic time.
-const LONG: usize = 512;
+pub(super) const LONG: usize = 512;
+
+/// Where reading from `at` ends at the latest: a few signs more than are looked at.
+pub(super) fn most(text: &str, at: usize) -> usize {
+    let mut most = text.len().min(at + LONG + 16);
+    while !text.is_char_boundary(most) {
+        most -= 1;
+    }
+    most
+}
 
 /// Reads the value that begins at `at`. Without quotes it ends at white space, or, unless it is a line's whole rest, at
 /// any sign that separates.
@@ -49,7 +58,8 @@ pub(super) fn read(text: &str, at: usize, whole: bool) -> Option<Value> {
     let at = at + open;
     let separates = |byte: u8| byte.is_ascii_whitespace() || (!whole && b"\"'`,;|()[]{}<>".contains(&byte));
     let mut end = at;
-    while end < bytes.len() && !separates(bytes[end]) {
+    let most = most(text, at);
+    while end < most && !separates(bytes[end]) {
         // an escape of the text around, such as \n in a JSON string
         if bytes[end] == b'\\' && bytes.get(end + 1).is_some_and(|next| b"nrt\"'".contains(next)) {
             break;
@@ -146,6 +156,27 @@ pub(super) fn is_unmistakable(value: &str) -> bool {
         && !is_numbered_name(value)
         && !value.contains(' ')
         && !is_mail(value)
+}
+
+/// A value that is looked for everywhere once it is known. Numbers of few digits and what may be an ordinary word are
+/// not.
+pub(super) fn is_spread(value: &str) -> bool {
+    if value.len() < 6 || value.len() > LONG || value.trim() != value || value.contains(STAND_IN) {
+        return false;
+    }
+    let signs = Signs::of(value);
+    let length = value.chars().count();
+    if is_mail(value) || is_numbered_name(value) && !signs.only_digits() {
+        return false;
+    }
+    match (signs.digit, signs.letter, signs.other) {
+        // several words
+        _ if value.contains(' ') => length >= 16,
+        (true, false, false) => value.bytes().all(|byte| byte.is_ascii_digit()),
+        (_, _, true) => signs.letter || signs.digit,
+        (true, true, false) => true,
+        (false, _, false) => length >= 16 || (length >= 8 && signs.inner_capital),
+    }
 }
 
 /// An e-mail address.
