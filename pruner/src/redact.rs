@@ -14,6 +14,7 @@ mod again;
 mod find;
 mod names;
 mod shapes;
+mod special;
 mod values;
 
 use std::collections::BTreeMap;
@@ -41,17 +42,19 @@ pub struct Redactor {
 impl Redactor {
     /// Remembers the secrets of a text, so that they are also replaced where nothing names them.
     pub fn learn(&mut self, text: &str) {
-        for range in find::secrets(text) {
-            self.number(&text[range]);
-        }
+        self.rounds(text, false);
     }
 
     /// The text with its secrets replaced by `<secret_1>`, `<secret_2>`, ...
     pub fn clean(&mut self, text: &str) -> String {
+        self.rounds(text, true)
+    }
+
+    fn rounds(&mut self, text: &str, again: bool) -> String {
         let mut cleaned = text.to_string();
         // what is replaced may have hidden another secret from the search, such as a quote within a password
         for _ in 0..ROUNDS {
-            match self.replaced(&cleaned) {
+            match self.replaced(&cleaned, again) {
                 Some(once_more) => cleaned = once_more,
                 None => break,
             }
@@ -59,15 +62,17 @@ impl Redactor {
         cleaned
     }
 
-    /// The text with the secrets replaced that a search finds; `None` if it finds none.
-    fn replaced(&mut self, text: &str) -> Option<String> {
+    /// The text with the secrets replaced that a search finds, known ones `again` among them; `None` if it finds none.
+    fn replaced(&mut self, text: &str, again: bool) -> Option<String> {
         let mut ranges = find::secrets(text);
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
         for range in &ranges {
             self.number(&text[range.clone()]);
         }
-        let repeated = self.repeated(text);
-        ranges.extend(repeated);
+        if again {
+            let repeated = self.repeated(text);
+            ranges.extend(repeated);
+        }
         if ranges.is_empty() {
             return None;
         }
