@@ -314,6 +314,12 @@ const NO_SECRETS: &[&str] = &[
     "toolu_01A09q90qw90lq917835lq9 req_011CSHoEeqs5C35K2UUqR7Fy",
     "Passwort? 日本語 🎲 été",
     "auth: oauth2",
+    "use base64 as the token encoding",
+    "private_key: ~/.ssh/id_ed25519",
+    "{\"private_key\": \"path/to/key.pem\"}",
+    "password: !vault |",
+    "password must be 12+ characters long",
+    "login: bob/home2 dir",
     "a Basic JavaScript101 course",
     "{\"password\": \"<password>\"}",
     "{\"password\": \"{{ password }}\"}",
@@ -491,6 +497,10 @@ fn a_known_secret_goes_whatever_surrounds_it() {
     redactor.learn(r#"[{"password": "a1b2c3"}, {"password": "a1b2c3-d4"}, {"password": "d4-e5f6"}]"#);
     assert_eq!(redactor.clean("a1b2c3-d4 a1b2c3"), "<secret_2> <secret_1>");
     assert_eq!(redactor.clean("a1b2c3-d4-e5f6"), "<secret_4>");
+    // a sentence ended behind it, or it did not
+    let mut redactor = Redactor::default();
+    redactor.learn("the password is hunter22!");
+    assert_eq!(redactor.clean("hunter22! hunter22"), "<secret_1> <secret_2>");
     // no stand-in is taken apart
     let mut redactor = Redactor::default();
     redactor.learn(r#"{"password": "1>abcd!9"}"#);

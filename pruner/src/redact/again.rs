@@ -3,6 +3,7 @@
 //! The secrets lie sorted, so the longest of them that a place begins with is found in a search by halves, and a small table
 //! of beginnings keeps that from nearly all places. The cost is that of the text, whatever the number of secrets.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::STAND_IN;
@@ -25,9 +26,18 @@ pub(super) struct Again {
 }
 
 impl Again {
-    /// Of secrets in order.
+    /// Of secrets.
     pub(super) fn of<'a>(known: impl Iterator<Item = &'a String>) -> Again {
-        let sorted: Vec<String> = known.filter(|secret| values::is_spread(secret)).cloned().collect();
+        let mut all = BTreeSet::new();
+        for secret in known.filter(|secret| values::is_spread(secret)) {
+            // a sentence may have ended behind it
+            let short = secret.trim_end_matches(['!', '?', '.', ',', ';', ')', '…']);
+            if values::is_spread(short) {
+                all.insert(short.to_string());
+            }
+            all.insert(secret.clone());
+        }
+        let sorted: Vec<String> = all.into_iter().collect();
         let mut table = vec![false; TABLE];
         let mut shorter: Vec<Option<usize>> = Vec::with_capacity(sorted.len());
         for (at, secret) in sorted.iter().enumerate() {

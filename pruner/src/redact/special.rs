@@ -198,7 +198,9 @@ fn pair_of(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
     let mut at = skip_spaces(text.as_bytes(), at);
     at += text.as_bytes()[at..].iter().take(3).take_while(|byte| b"\"'`*".contains(byte)).count();
     let value = read_plain(text, at);
-    let (user, secret) = text[value.clone()].split_once([':', '/'])?;
+    let login = text[word.clone()].eq_ignore_ascii_case("login");
+    let divides = |sign: char| sign == ':' || (sign == '/' && !login);
+    let (user, secret) = text[value.clone()].split_once(divides)?;
     let end = value.start + user.len() + 1 + secret.len();
     (!user.is_empty() && values::is_odd(secret)).then(|| end - secret.len()..end)
 }

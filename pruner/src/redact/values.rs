@@ -150,6 +150,8 @@ pub(super) fn is_secret(value: &str, kind: Kind, form: Form, next: Option<u8>) -
         (Kind::Password, Form::Setting | Form::Variable) => true,
         (Kind::Password, Form::Named) => match (signs.digit, signs.letter, signs.other) {
             (true, false, false) => length >= 4 && value.bytes().all(|byte| byte.is_ascii_digit()),
+            // "12+ characters"
+            (true, false, true) => length >= 5,
             (true, _, _) => length >= 3,
             (false, _, true) => length >= 6,
             (false, _, false) => length >= 8 && signs.inner_capital,
@@ -413,6 +415,13 @@ const NO_VALUES: &[&str] = &[
     "oauth2",
     "jwt",
     "saml2",
+    "base64",
+    "utf8",
+    "md5",
+    "sha1",
+    "sha256",
+    "sha512",
+    "x509",
     "hs256",
     "rs256",
 ];
@@ -437,7 +446,13 @@ fn is_placeholder(value: &str, form: Form) -> bool {
         .iter()
         .any(|start| lower.starts_with(start));
     let plain = lower.trim_matches(|sign: char| !sign.is_alphanumeric());
+    let file = value.starts_with("~/")
+        || value.starts_with("./")
+        || [".pem", ".key", ".pub", ".p12", ".crt"].iter().any(|ending| lower.ends_with(ending));
+    let tag = matches!(value, "!vault" | "!secret" | "!reference" | "!Ref" | "!Sub" | "!GetAtt" | "!env");
     variable
+        || file
+        || tag
         || framed
         || formatted
         || colour
