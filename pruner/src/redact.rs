@@ -67,7 +67,7 @@ impl Redactor {
         let mut ranges = find::secrets(text);
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
         for range in &ranges {
-            self.number(&text[range.clone()]);
+            self.found(&text[range.clone()]);
         }
         if again {
             let repeated = self.repeated(text);
@@ -93,20 +93,27 @@ impl Redactor {
         let names_secret =
             |word: Range<usize>| matches!(names::kind(&step.action[word], ""), Some(Kind::Password | Kind::Token));
         if word.len() <= 512 && values::is_unmistakable(word) && find::words(&step.action).any(names_secret) {
-            self.number(word);
+            self.found(word);
         }
     }
 
+    /// The number of a stand-in, a new one for a new secret.
     fn number(&mut self, secret: &str) -> usize {
         if let Some(&number) = self.known.get(secret) {
             return number;
         }
         let number = self.known.len() + 1;
         self.known.insert(secret.to_string(), number);
-        if values::is_spread(secret) {
+        number
+    }
+
+    /// Remembers a secret that a search found.
+    fn found(&mut self, secret: &str) {
+        let before = self.known.len();
+        self.number(secret);
+        if self.known.len() > before && values::is_spread(secret) {
             self.again = None;
         }
-        number
     }
 
     /// Places of known secrets that cannot be ordinary words, whatever stands around them.

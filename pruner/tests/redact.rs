@@ -224,6 +224,9 @@ const SECRETS: &[(&str, &str)] = &[
     ("use `hunter22` as your new password.", "hunter22"),
     ("set P@ssword! as the database password", "P@ssword!"),
     ("the password should be hunter22", "hunter22"),
+    ("the password should be: hunter22", "hunter22"),
+    ("password: |\n  hunter22\n", "hunter22"),
+    ("password: >-\n  hunter22\n", "hunter22"),
     ("the password remains hunter22.", "hunter22"),
     ("the password turned out to be hunter22", "hunter22"),
     ("log in with the password (hunter22)", "hunter22"),
@@ -590,6 +593,26 @@ proptest! {
     #[test]
     fn the_text_hardly_grows(text in text()) {
         prop_assert!(redact(&text).len() <= 4 * text.len() + 16, "{:?}", text);
+    }
+}
+
+/// Many secrets, secrets that begin alike, and texts of nothing but them.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a speed is measured")]
+fn many_known_secrets_cost_no_more_than_their_text() {
+    let nested: String = (3..100).map(|n| format!("password='{}' ", "a1,".repeat(n))).collect();
+    let many: String = (0..20_000).map(|n| format!("password='abcdefgh{n}x' ")).collect();
+    for (secrets, part) in
+        [(&nested, "a1,"), (&nested, "a1,a1,a1,b "), (&many, "abcdefgh12345x "), (&many, "abcdefgh0 ")]
+    {
+        let mut redactor = Redactor::default();
+        let started = std::time::Instant::now();
+        redactor.learn(secrets);
+        for _ in 0..100 {
+            redactor.clean(&part.repeat(20_000 / part.len()));
+        }
+        assert!(started.elapsed() < Duration::from_secs(5), "{part} took {:?}", started.elapsed());
+        println!("{part:?} {:?}", started.elapsed());
     }
 }
 

@@ -251,7 +251,7 @@ fn sentence(text: &str, at: usize) -> Option<usize> {
     match first {
         b"to" | b"remains" | b"equals" | b"became" | b"reads" => behind(end),
         b"should" | b"must" | b"will" | b"shall" | b"would" => {
-            words.next().filter(|(word, _)| *word == b"be").and_then(|(_, end)| behind(end))
+            words.next().filter(|(word, _)| matches!(*word, b"be" | b"be:")).and_then(|(_, end)| behind(end))
         }
         b"turned" => {
             let rest = [words.next()?, words.next()?, words.next()?];
@@ -310,6 +310,13 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
     let (join, at) = join(text, word)?;
     let mut at = skip_markup(bytes, skip_spaces(bytes, at));
     let mut next_line = false;
+    // a block of YAML: `password: |`
+    if let [b'|' | b'>', rest @ ..] = &bytes[at..]
+        && join == Join::Colon
+    {
+        let sign = usize::from(matches!(rest.first(), Some(b'-' | b'+')));
+        at += if matches!(rest.get(sign), Some(b'\n' | b'\r')) { 1 + sign } else { 0 };
+    }
     if join == Join::Colon && matches!(bytes.get(at), Some(b'\n' | b'\r')) {
         at += bytes[at..].iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
         next_line = true;
