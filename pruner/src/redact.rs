@@ -10,9 +10,11 @@
 //! code, and so that its cost is plain: one walk over the text, each step of which looks ahead a bounded number of bytes
 //! or consumes what it read. All cuts are at ASCII signs, so no character is split.
 
+mod again;
 mod find;
 mod names;
 mod shapes;
+mod special;
 mod values;
 
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ use std::ops::Range;
 
 use crate::history::{Span, Step};
 use crate::judge::Asked;
+use again::Again;
 use names::Kind;
 
 /// What every stand-in begins with. A stand-in is one word to the evidence search, so a shared secret counts as shared.
@@ -32,22 +35,26 @@ const ROUNDS: usize = 8;
 #[derive(Debug, Default)]
 pub struct Redactor {
     known: BTreeMap<String, usize>,
+    /// Finds those of them again that are unmistakable; made when it is needed.
+    again: Option<Again>,
 }
 
 impl Redactor {
     /// Remembers the secrets of a text, so that they are also replaced where nothing names them.
     pub fn learn(&mut self, text: &str) {
-        for range in find::secrets(text) {
-            self.number(&text[range]);
-        }
+        self.rounds(text, false);
     }
 
     /// The text with its secrets replaced by `<secret_1>`, `<secret_2>`, ...
     pub fn clean(&mut self, text: &str) -> String {
+        self.rounds(text, true)
+    }
+
+    fn rounds(&mut self, text: &str, again: bool) -> String {
         let mut cleaned = text.to_string();
         // what is replaced may have hidden another secret from the search, such as a quote within a password
         for _ in 0..ROUNDS {
-            match self.replaced(&cleaned) {
+            match self.replaced(&cleaned, again) {
                 Some(once_more) => cleaned = once_more,
                 None => break,
             }
@@ -55,14 +62,17 @@ impl Redactor {
         cleaned
     }
 
-    /// The text with the secrets replaced that a search finds; `None` if it finds none.
-    fn replaced(&mut self, text: &str) -> Option<String> {
+    /// The text with the secrets replaced that a search finds, known ones `again` among them; `None` if it finds none.
+    fn replaced(&mut self, text: &str, again: bool) -> Option<String> {
         let mut ranges = find::secrets(text);
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
         for range in &ranges {
-            self.number(&text[range.clone()]);
+            self.found(&text[range.clone()]);
         }
-        ranges.extend(self.repeated(text));
+        if again {
+            let repeated = self.repeated(text);
+            ranges.extend(repeated);
+        }
         if ranges.is_empty() {
             return None;
         }
@@ -83,25 +93,33 @@ impl Redactor {
         let names_secret =
             |word: Range<usize>| matches!(names::kind(&step.action[word], ""), Some(Kind::Password | Kind::Token));
         if word.len() <= 512 && values::is_unmistakable(word) && find::words(&step.action).any(names_secret) {
-            self.number(word);
+            self.found(word);
         }
     }
 
+    /// The number of a stand-in, a new one for a new secret.
     fn number(&mut self, secret: &str) -> usize {
-        let next = self.known.len() + 1;
-        *self.known.entry(secret.to_string()).or_insert(next)
+        if let Some(&number) = self.known.get(secret) {
+            return number;
+        }
+        let number = self.known.len() + 1;
+        self.known.insert(secret.to_string(), number);
+        number
     }
 
-    /// Places of known secrets that cannot be ordinary words, wherever they stand by themselves.
-    fn repeated(&self, text: &str) -> Vec<Range<usize>> {
-        let known = |range: &Range<usize>| {
-            let word = &text[range.clone()];
-            self.known.contains_key(word) && values::is_unmistakable(word)
-        };
-        if self.known.is_empty() {
-            return Vec::new();
+    /// Remembers a secret that a search found.
+    fn found(&mut self, secret: &str) {
+        let before = self.known.len();
+        self.number(secret);
+        if self.known.len() > before && values::is_spread(secret) {
+            self.again = None;
         }
-        find::words(text).chain(find::pieces(text)).filter(known).collect()
+    }
+
+    /// Places of known secrets that cannot be ordinary words, whatever stands around them.
+    fn repeated(&mut self, text: &str) -> Vec<Range<usize>> {
+        let known = &self.known;
+        self.again.get_or_insert_with(|| Again::of(known.keys())).places(text)
     }
 }
 

@@ -84,7 +84,7 @@ fn recorded_faults_delete_nothing() {
 
 #[test]
 fn scores_decide_and_the_line_itself_stays() {
-    let (mock, jev) = one_reply(&answers(&[("e1", 0.9), ("e2", 0.1), ("e3", 0.5), ("other", 0.2)]));
+    let (mock, jev) = one_reply(&answers(&[("e1", 0.9), ("e2", 0.1), ("e3", 0.5)]));
     let (pruned, account) = run(&jev, "## S\n- A\n- B\n- C\n");
     assert_eq!(pruned, "## S\n- A\n- C\n");
     assert_eq!(account.model.as_deref(), Some("jev-1.13.0"));
@@ -239,6 +239,9 @@ fn every_other_broken_reply_deletes_nothing() {
         (r#"{"answers": {"e1": {"noul": 1.7}, "e2": {"noul": 0.1}}}"#, FaultKind::InvalidAnswer),
         (r#"{"answers": {"e1": {"noul": 0.9}, "e2": null}}"#, FaultKind::MissingAnswer),
         (r#"{"answers": {"__proto__": {"e2": {"noul": 0.1}}, "e1": {"noul": 0.9}}}"#, FaultKind::MissingAnswer),
+        (r#"{"answers": {"e1": {"noul": 0.9}, "e2": {"noul": 0.1}, "e9": {"noul": 0.1}}}"#, FaultKind::InvalidAnswer),
+        (r#"{"answers": {"e1": {"noul": 0.9}, "e2": {"noul": 0.1}, "e1": {"noul": 0.1}}}"#, FaultKind::InvalidAnswer),
+        (r#"{"answers": {"e1": {"noul": 0.9}, "e2": {"noul": 0.9, "noul": 0.1}}}"#, FaultKind::InvalidAnswer),
         (r#"{"answers": {"e1": {"type": "score", "noul": 0.9}, "e2": {"noul": 0.1}}}"#, FaultKind::TypeMismatch),
     ] {
         let (_mock, jev) = one_reply(reply);
@@ -300,6 +303,79 @@ fn answers_are_kept_between_runs() {
     link.model = "n".into();
     assert_eq!(run(&Jev::new(link), "- A\n- B\n").1.requests, [1, 0]);
     std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn a_cache_file_that_holds_no_answer_is_asked_anew() {
+    let dir = std::env::temp_dir().join(format!("foldline-prune-broken-cache-{}", std::process::id()));
+    let (mock, _) = one_reply(&answers(&[("e1", 0.9), ("e2", 0.1)]));
+    let mut link = Link::new(&mock.url, "m");
+    link.cache = Some(dir.clone());
+    let ask = || run(&Jev::new(link.clone()), "- A\n- B\n");
+    ask();
+    let file = std::fs::read_dir(&dir).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read_to_string(&file).unwrap();
+    for broken in ["", "{", "[]", r#"{"answers": {"e1": {"noul": 0.9}}}"#, r#"{"error": "no"}"#] {
+        std::fs::write(&file, broken).unwrap();
+        let (pruned, account) = ask();
+        assert_eq!((pruned.as_str(), account.requests), ("- A\n", [1, 0]), "{broken}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), whole);
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// A judge that says what it was sent.
+#[test]
+fn the_key_does_not_come_back() {
+    let dir = std::env::temp_dir().join(format!("foldline-prune-echo-{}", std::process::id()));
+    let key = "tsk-0123456789abcdefghij";
+    for (field, value) in [("model", "noul"), ("type", "KEY"), ("note", "noul")] {
+        let mock = Mock::start(move |_, request| {
+            let sent = request.head.lines().find(|line| line.to_lowercase().starts_with("authorization"));
+            let said = format!("{} {}", sent.unwrap(), "x".repeat(400));
+            let kind = if field == "type" { &said } else { value };
+            let mut reply = json!({ "answers": { "e1": { "type": kind, "noul": 0.9 }, "e2": { "noul": 0.1 } } });
+            reply[field] = json!(said);
+            reply[&said] = json!([said]);
+            Reply::ok(reply.to_string())
+        });
+        let mut link = Link::new(&mock.url, "m");
+        link.key = Some(Key::new(key));
+        link.cache = Some(dir.clone());
+        let (_, account) = run(&Jev::new(link), "- A\n- B\n");
+        let said = format!("{} {account:?} {}", account.reason, serde_json::to_string(&account).unwrap());
+        assert!(!said.contains("0123456789") && !said.contains(&"x".repeat(201)), "{said}");
+        assert_eq!(account.status == Status::Fault(FaultKind::TypeMismatch), field == "type");
+    }
+    for file in std::fs::read_dir(&dir).unwrap() {
+        assert!(!std::fs::read_to_string(file.unwrap().path()).unwrap().contains("0123456789"));
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn sums_of_tokens_do_not_overflow() {
+    let mock = Mock::start(|_, _| {
+        let top = json!([{ "token": "yes", "logprob": -0.1 }]);
+        let usage = json!({ "prompt_tokens": u64::MAX, "completion_tokens": u64::MAX });
+        let reply = json!({ "choices": [{ "logprobs": { "content": [{ "top_logprobs": top }] } }], "usage": usage });
+        Reply::ok(reply.to_string())
+    });
+    let (_, account) = run(&LogProbs::new(Link::new(&mock.url, "m")), "- A\n- B\n");
+    assert_eq!((account.usage.input_tokens, account.usage.output_tokens), (u64::MAX, u64::MAX));
+}
+
+#[test]
+fn a_date_to_come_back_is_waited_for_as_long_as_allowed() {
+    let body = answers(&[("e1", 0.9), ("e2", 0.1)]);
+    let mock = Mock::start(move |n, _| {
+        let date = ("Retry-After", "Wed, 21 Oct 2065 07:28:00 GMT".to_string());
+        if n == 0 { Reply { status: 429, headers: vec![date], body: "{}".into() } } else { Reply::ok(body.clone()) }
+    });
+    let mut link = Link::new(&mock.url, "m");
+    link.deadline = Duration::from_millis(600);
+    assert_eq!(run(&Jev::new(link), "- A\n- B\n").0, "- A\n");
+    assert_eq!(mock.requests().len(), 2);
 }
 
 #[test]

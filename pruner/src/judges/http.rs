@@ -1,6 +1,6 @@
 //! Requests to a judge: deadline, retries, at most a few at a time, answers remembered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -46,6 +47,52 @@ impl Key {
     /// Wraps a secret.
     pub fn new(secret: impl Into<String>) -> Key {
         Key(secret.into())
+    }
+}
+
+/// Signs in a row that are the key's rather than a word both share.
+const OF_KEY: usize = 12;
+
+impl Key {
+    /// The text without the key: wherever [`OF_KEY`] signs of it stand in a row (or all, if it is shorter), so that a part
+    /// of it does not stay either.
+    fn hide(&self, text: &str) -> String {
+        let key: Vec<char> = self.0.trim().chars().collect();
+        let length = key.len().min(OF_KEY);
+        if length == 0 {
+            return text.to_string();
+        }
+        let pieces: BTreeSet<&[char]> = key.windows(length).collect();
+        let signs: Vec<char> = text.chars().collect();
+        let mut out = String::with_capacity(text.len());
+        let mut hidden = 0;
+        for (at, &sign) in signs.iter().enumerate() {
+            if signs.get(at..at + length).is_some_and(|here| pieces.contains(here)) {
+                if hidden <= at {
+                    out.push_str("<key>");
+                }
+                hidden = at + length;
+            }
+            if at >= hidden {
+                out.push(sign);
+            }
+        }
+        out
+    }
+
+    /// An answer without the key, in strings and names of fields.
+    fn hide_in(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.hide(text),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.hide_in(value)),
+            Value::Object(map) => {
+                for (name, mut value) in std::mem::take(map) {
+                    self.hide_in(&mut value);
+                    map.insert(self.hide(&name), value);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -100,10 +147,12 @@ pub(super) struct Asking<'a> {
 /// What the check made of an answer, and whether the answer was remembered.
 type Checked<T> = Result<(T, bool), JudgeFault>;
 
-/// One answered request.
-struct Reply {
-    body: Value,
-    cached: bool,
+/// Signs of what a judge says of itself that are passed on at most.
+const SAID: usize = 200;
+
+/// The beginning of what a judge said of itself.
+pub(super) fn said(text: &str) -> String {
+    text.chars().take(SAID).collect()
 }
 
 impl Client {
@@ -155,7 +204,7 @@ impl Client {
         }
         let replies = self.ask_all(&bodies, |at, reply| {
             let scores = read(reply, &entries[ranges[at].clone()])?;
-            Ok((scores, reply["model"].as_str().map(str::to_string), usage(reply)))
+            Ok((scores, reply["model"].as_str().map(said), usage(reply)))
         })?;
         for (range, ((scores, model, usage), cached)) in ranges.into_iter().zip(replies) {
             answers.scores[range].copy_from_slice(&scores);
@@ -164,8 +213,9 @@ impl Client {
                 answers.cached += 1;
             } else {
                 answers.requests += 1;
-                answers.usage.input_tokens += usage.input_tokens;
-                answers.usage.output_tokens += usage.output_tokens;
+                let sum = &mut answers.usage;
+                sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
+                sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
             }
         }
         Ok(answers)
@@ -184,13 +234,18 @@ impl Client {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(body) = bodies.get(at) else { break };
-                let result = self.ask(body).and_then(|reply| {
-                    let answer = check(at, &reply.body)?;
-                    if !reply.cached {
-                        self.remember(body, &reply.body);
-                    }
-                    Ok((answer, reply.cached))
-                });
+                let text = body.to_string();
+                let name = cache_name(&self.link.url, &text);
+                // what was remembered and is no answer is asked again
+                let remembered = self.recall(&name).and_then(|reply| check(at, &reply).ok());
+                let result = match remembered {
+                    Some(answer) => Ok((answer, true)),
+                    None => self.ask(&text).and_then(|reply| {
+                        let answer = check(at, &reply)?;
+                        self.remember(name, reply);
+                        Ok((answer, false))
+                    }),
+                };
                 let failed = result.is_err();
                 lock(&results).insert(at, result);
                 if failed {
@@ -208,23 +263,22 @@ impl Client {
         results.into_values().collect()
     }
 
-    fn ask(&self, body: &Value) -> Result<Reply, JudgeFault> {
-        let text = body.to_string();
-        let name = cache_name(&self.link.url, &text);
-        if let Some(body) = self.recall(&name) {
-            return Ok(Reply { body, cached: true });
-        }
+    fn ask(&self, text: &str) -> Result<Value, JudgeFault> {
         let mut attempt = 0;
         loop {
-            match self.send(&text) {
-                Ok(body) => return Ok(Reply { body, cached: false }),
+            match self.send(text) {
+                Ok(body) => return Ok(body),
                 Err(Failure { wait: Some(wait), .. }) if attempt < self.link.retries && wait <= self.link.deadline => {
                     std::thread::sleep(wait.max(Duration::from_millis(250 << attempt.min(4))));
                     attempt += 1;
                 }
-                Err(failure) => return Err(JudgeFault::new(FaultKind::JudgeUnavailable, failure.detail)),
+                Err(failure) => return Err(JudgeFault::new(failure.kind, self.without_key(&failure.detail))),
             }
         }
+    }
+
+    fn without_key(&self, text: &str) -> String {
+        self.link.key.as_ref().map_or_else(|| text.to_string(), |key| key.hide(text))
     }
 
     /// One attempt.
@@ -234,28 +288,44 @@ impl Client {
             request = request.header("Authorization", &format!("Bearer {key}"));
         }
         let mut response = request.send(text).map_err(|error| Failure {
+            kind: FaultKind::JudgeUnavailable,
             wait: matches!(error, ureq::Error::Io(_) | ureq::Error::ConnectionFailed).then_some(Duration::ZERO),
             // a malformed URL is quoted in the error
             detail: format!("the judge at {} did not answer: {}", shown(&self.link.url), redact(&error.to_string())),
         })?;
         let status = response.status().as_u16();
         let wait = matches!(status, 408 | 429 | 500..=599).then(|| {
-            let header = response.headers().get("Retry-After").and_then(|value| value.to_str().ok());
-            Duration::from_secs(header.and_then(|seconds| seconds.trim().parse().ok()).unwrap_or(0))
+            // a date, or anything else that is no number: as long as is allowed
+            response.headers().get("Retry-After").map_or(Duration::ZERO, |value| {
+                let seconds = value.to_str().ok().and_then(|seconds| seconds.trim().parse().ok());
+                seconds.map_or(self.link.deadline, Duration::from_secs)
+            })
         });
         let mut body = Vec::new();
         let read = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut body);
         if status != 200 {
             let detail =
                 format!("the judge at {} answered with status {status}{}", shown(&self.link.url), hint(status));
-            return Err(Failure { wait, detail });
+            return Err(Failure { kind: FaultKind::JudgeUnavailable, wait, detail });
         }
-        let broken =
-            |what: String| Failure { wait: None, detail: format!("the judge at {}: {what}", shown(&self.link.url)) };
+        let faulty = |kind: FaultKind, what: String| Failure {
+            kind,
+            wait: None,
+            detail: format!("the judge at {}: {what}", shown(&self.link.url)),
+        };
+        let broken = |what: String| faulty(FaultKind::JudgeUnavailable, what);
         read.map_err(|error| broken(format!("its answer broke off: {error}")))?;
-        let body: Value = serde_json::from_slice(&body).map_err(|_| broken("its answer is not JSON".to_string()))?;
+        let twice = serde_json::from_slice::<Distinct>(&body).is_err();
+        let mut body: Value =
+            serde_json::from_slice(&body).map_err(|_| broken("its answer is not JSON".to_string()))?;
+        if let Some(key) = &self.link.key {
+            key.hide_in(&mut body);
+        }
         if body.get("error").is_some_and(|error| !error.is_null()) {
             return Err(broken("it answered 200 with an error document; is the URL right?".to_string()));
+        }
+        if twice {
+            return Err(faulty(FaultKind::InvalidAnswer, "its answer names a field twice".to_string()));
         }
         Ok(body)
     }
@@ -264,13 +334,18 @@ impl Client {
         if let Some(body) = lock(&self.memory).get(name) {
             return Some(body.clone());
         }
-        let file = self.link.cache.as_ref()?.join(format!("{name}.json"));
-        serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+        let file = std::fs::File::open(self.link.cache.as_ref()?.join(format!("{name}.json"))).ok()?;
+        let mut text = Vec::new();
+        file.take(MAX_ANSWER).read_to_end(&mut text).ok()?;
+        let mut body = serde_json::from_slice(&text).ok()?;
+        if let Some(key) = &self.link.key {
+            key.hide_in(&mut body);
+        }
+        Some(body)
     }
 
     /// Remembers an answer. A cache that cannot be written is no reason to fail.
-    fn remember(&self, body: &Value, answer: &Value) {
-        let name = cache_name(&self.link.url, &body.to_string());
+    fn remember(&self, name: String, answer: Value) {
         if let Some(dir) = &self.link.cache
             && std::fs::create_dir_all(dir).is_ok()
         {
@@ -279,7 +354,63 @@ impl Client {
                 let _ = std::fs::rename(&part, dir.join(format!("{name}.json")));
             }
         }
-        lock(&self.memory).insert(name, answer.clone());
+        lock(&self.memory).insert(name, answer);
+    }
+}
+
+/// JSON whose objects name no field twice. Of two answers to one question neither counts.
+struct Distinct;
+
+impl<'de> Deserialize<'de> for Distinct {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Distinct, D::Error> {
+        deserializer.deserialize_any(Distinct)
+    }
+}
+
+impl<'de> Visitor<'de> for Distinct {
+    type Value = Distinct;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("JSON that names no field twice")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Distinct, E> {
+        Ok(Distinct)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Distinct, E> {
+        Ok(Distinct)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Distinct, E> {
+        Ok(Distinct)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Distinct, E> {
+        Ok(Distinct)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Distinct, E> {
+        Ok(Distinct)
+    }
+
+    fn visit_unit<E>(self) -> Result<Distinct, E> {
+        Ok(Distinct)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Distinct, A::Error> {
+        while list.next_element::<Distinct>()?.is_some() {}
+        Ok(Distinct)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Distinct, A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some((name, Distinct)) = map.next_entry::<String, Distinct>()? {
+            if !names.insert(name) {
+                return Err(A::Error::custom("a field is named twice"));
+            }
+        }
+        Ok(Distinct)
     }
 }
 
@@ -304,6 +435,7 @@ fn cache_name(url: &str, body: &str) -> String {
 }
 
 struct Failure {
+    kind: FaultKind,
     /// Whether another attempt makes sense, and after how long.
     wait: Option<Duration>,
     detail: String,
@@ -334,6 +466,22 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_part_of_a_key_stays() {
+        let key = Key::new("sk-or-v1-0123456789abcdef");
+        for (text, hidden) in [
+            ("Bearer sk-or-v1-0123456789abcdef.", "Bearer <key>."),
+            ("sk-or-v1-0123456789 cut", "<key> cut"),
+            ("789abcdef0123456789abcdef", "789abcdef<key>"),
+            ("sk-or-v1-model", "sk-or-v1-model"),
+            ("", ""),
+        ] {
+            assert_eq!(key.hide(text), hidden);
+        }
+        assert_eq!(Key::new("k€y").hide("a k€y é"), "a <key> é");
+        assert_eq!(Key::new("").hide("a"), "a");
+    }
 
     #[test]
     fn messages_show_no_key_of_a_url() {

@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::history::Span;
 use crate::judge::{Answers, Asked, FaultKind, Judge, JudgeFault, Wording};
-use crate::judges::http::{Asking, Client, Link};
+use crate::judges::http::{Asking, Client, Link, said};
 use crate::question;
+use crate::redact::redact;
 
 /// The System One judge.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Judge for Jev {
     }
 }
 
-/// The scores of a reply, if it is whole: an object of answers that holds every asked id, each of the asked type (or
+/// The scores of a reply, if it is whole: an object of answers that holds every asked id and no other, each of the asked type (or
 /// without a type) and with a number in 0..=1.
 pub fn read(reply: &Value, entries: &[Asked<'_>]) -> Result<Vec<Option<f64>>, JudgeFault> {
     let invalid = |detail: &str| JudgeFault::new(FaultKind::InvalidAnswer, detail);
@@ -87,6 +88,7 @@ pub fn read(reply: &Value, entries: &[Asked<'_>]) -> Result<Vec<Option<f64>>, Ju
         if let Some(kind) = answer.get("type")
             && kind != "noul"
         {
+            let kind = said(&redact(&kind.to_string()));
             let detail = format!("the answer to {id} is of type {kind}, asked was \"noul\"");
             return Err(JudgeFault::new(FaultKind::TypeMismatch, detail));
         }
@@ -95,5 +97,10 @@ pub fn read(reply: &Value, entries: &[Asked<'_>]) -> Result<Vec<Option<f64>>, Ju
             _ => Err(invalid(&format!("the answer to {id} is no number between 0 and 1"))),
         }
     };
-    entries.iter().map(read).collect()
+    let scores = entries.iter().map(read).collect::<Result<_, _>>()?;
+    // every asked id is there: one more was not asked, and which question it answers is not known
+    if answers.len() > entries.len() {
+        return Err(invalid("the judge answered questions that were not asked"));
+    }
+    Ok(scores)
 }

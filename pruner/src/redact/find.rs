@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::names::{self, Kind};
 use super::shapes;
+use super::special;
 use super::values::{self, Form, read};
 
 /// Places of all secrets of a text, in no order; some may overlap.
@@ -12,6 +13,8 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
     shapes::private_keys(text, &mut found);
     shapes::url_credentials(text, &mut found);
     shapes::aws_keys(text, &mut found);
+    shapes::hashes(text, &mut found);
+    shapes::pgpass(text, &mut found);
     let mut place = Place::default();
     let mut behind = 0;
     for word in words(text) {
@@ -21,20 +24,30 @@ pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
             continue;
         }
         if let Some(secret) = secret_at(text, &word, &place) {
-            behind = secret.end;
-            found.push(secret);
+            // what is longer than was looked at is taken whole; nothing of it is read again
+            let end = if secret.len() > values::LONG { run_end(text, secret.end) } else { secret.end };
+            behind = behind.max(end);
+            found.push(secret.start..end);
         }
     }
     found
+}
+
+/// Where a run of signs without white space, quotes, markup and escapes ends.
+fn run_end(text: &str, at: usize) -> usize {
+    let stop = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<\\".contains(byte);
+    text.as_bytes()[at..].iter().position(stop).map_or(text.len(), |length| at + length)
 }
 
 fn secret_at(text: &str, word: &Range<usize>, place: &Place<'_>) -> Option<Range<usize>> {
     if let Some(end) = shapes::token(text, word, place.in_path) {
         return Some(word.start..end);
     }
-    header(text, word).or_else(|| scheme(text, word)).or_else(|| option(text, word, place)).or_else(|| {
+    let unnamed = header(text, word).or_else(|| scheme(text, word)).or_else(|| option(text, word, place));
+    unnamed.or_else(|| special::unnamed(text, word)).or_else(|| {
         let kind = names::kind(&text[word.clone()], place.before)?;
-        named(text, word, kind, place)
+        let special = special::named(text, word, kind, place.before);
+        special.or_else(|| named(text, word, kind, place)).or_else(|| special::said_before(text, word, kind))
     })
 }
 
@@ -71,18 +84,6 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What stands between white space, quotes, brackets and the like, without punctuation at its end.
-pub(super) fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let divides = |sign: char| sign.is_ascii_whitespace() || "\"'`,;()[]{}<>|=&".contains(sign);
-    let mut at = 0;
-    text.split(divides).map(move |piece| {
-        let start = at;
-        // every sign that divides is one byte
-        at += piece.len() + 1;
-        start..start + piece.trim_end_matches(['.', ':', '!', '?', '*']).len()
-    })
-}
-
 /// What is known of the place of a word.
 #[derive(Default)]
 struct Place<'a> {
@@ -109,6 +110,10 @@ enum Command {
     Login,
     Redis,
     Curl,
+    /// Of those whose `-P` takes a password.
+    Upper,
+    Ldap,
+    Samba,
 }
 
 impl<'a> Place<'a> {
@@ -137,6 +142,14 @@ impl<'a> Place<'a> {
         match &text[word.clone()] {
             "sshpass" => self.command = Some(Command::Login),
             "login" if matches!(self.before, "docker" | "podman") => self.command = Some(Command::Login),
+            "login" if self.before == "az" => self.command = Some(Command::Login),
+            "mongo" | "mongosh" | "mongodump" | "mongorestore" | "mongoexport" | "mongoimport" => {
+                self.command = Some(Command::Login);
+            }
+            "7z" | "7za" | "7zr" | "7zz" | "rar" | "unrar" => self.command = Some(Command::Mysql),
+            "sqlcmd" | "bcp" | "unzip" | "zip" => self.command = Some(Command::Upper),
+            "smbclient" | "rpcclient" => self.command = Some(Command::Samba),
+            name if name.starts_with("ldap") => self.command = Some(Command::Ldap),
             "redis-cli" => self.command = Some(Command::Redis),
             "curl" => self.command = Some(Command::Curl),
             name if name.starts_with("mysql") || name.starts_with("mariadb") => self.command = Some(Command::Mysql),
@@ -162,18 +175,23 @@ impl<'a> Place<'a> {
 }
 
 /// Skips spaces and tabs, at most a column of a table.
-fn skip_spaces(bytes: &[u8], at: usize) -> usize {
+pub(super) fn skip_spaces(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take(64).take_while(|&&byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 /// Skips what may close a name: quotes, emphasis, brackets.
-fn skip_closing(bytes: &[u8], at: usize) -> usize {
+pub(super) fn skip_closing(bytes: &[u8], at: usize) -> usize {
+    for close in ["&quot;", "&#34;", "”", "»", "’"] {
+        if bytes[at..].starts_with(close.as_bytes()) {
+            return at + close.len();
+        }
+    }
     at + bytes[at..].iter().take(6).take_while(|byte| b"\\\"'`*])".contains(byte)).count()
 }
 
 /// What joins a name and its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Join {
+pub(super) enum Join {
     Assign,
     Colon,
     Comma,
@@ -183,7 +201,7 @@ enum Join {
 }
 
 /// The sign or words behind a name, and where they end.
-fn join(text: &str, word: &Range<usize>) -> Option<(Join, usize)> {
+pub(super) fn join(text: &str, word: &Range<usize>) -> Option<(Join, usize)> {
     let bytes = text.as_bytes();
     let closed = skip_closing(bytes, word.end);
     let mut at = skip_spaces(bytes, closed);
@@ -211,7 +229,7 @@ fn join(text: &str, word: &Range<usize>) -> Option<(Join, usize)> {
         _ if remark.is_some() => None,
         [b'>', ..] if word.start > 0 && bytes[word.start - 1] == b'<' => sign(Join::Tag, 1),
         [b'|', ..] | [b'-', b' ', ..] => sign(Join::Space, 1),
-        _ if text[at..].starts_with('→') => sign(Join::Sentence, '→'.len_utf8()),
+        _ if text[at..].starts_with(['→', '—', '–']) => sign(Join::Sentence, '→'.len_utf8()),
         [b',', ..] if closed > word.end => sign(Join::Comma, 1),
         _ if spaced => sentence(text, at).map(|at| (Join::Sentence, at)).or(Some((Join::Space, at))),
         _ => None,
@@ -231,11 +249,19 @@ fn sentence(text: &str, at: usize) -> Option<usize> {
     let (first, end) = words.next()?;
     let first = first.strip_suffix(b":").unwrap_or(first);
     match first {
-        b"to" => behind(end),
+        b"to" | b"remains" | b"equals" | b"became" | b"reads" => behind(end),
+        b"should" | b"must" | b"will" | b"shall" | b"would" => {
+            words.next().filter(|(word, _)| matches!(*word, b"be" | b"be:")).and_then(|(_, end)| behind(end))
+        }
+        b"turned" => {
+            let rest = [words.next()?, words.next()?, words.next()?];
+            (rest.map(|(word, _)| word) == [b"out".as_slice(), b"to", b"be"]).then(|| behind(rest[2].1)).flatten()
+        }
         b"is" | b"was" | b"are" | b"has" => {
             let mut last = end;
-            for (word, end) in words.take(3) {
+            for (word, end) in words.clone().take(3) {
                 match word {
+                    b"from" => return changed(text, end, stop + at),
                     b"to" | b"now" | b"as" => return behind(end),
                     b"set" | b"changed" | b"reset" | b"updated" | b"been" => last = end,
                     _ => break,
@@ -243,9 +269,12 @@ fn sentence(text: &str, at: usize) -> Option<usize> {
             }
             behind(last)
         }
-        b"set" | b"changed" | b"reset" | b"updated" => {
-            words.next().filter(|(word, _)| *word == b"to").and_then(|(_, end)| behind(end))
-        }
+        b"set" | b"changed" | b"reset" | b"updated" | b"rotated" => match words.next()? {
+            (b"to", end) => behind(end),
+            (b"from", end) => changed(text, end, stop + at),
+            _ => None,
+        },
+        b"from" => changed(text, end, stop + at),
         b"for" | b"of" | b"on" => {
             for (word, end) in words.take(5) {
                 if matches!(word, b"is" | b"was" | b"=" | b":") || word.ends_with(b":") {
@@ -258,6 +287,21 @@ fn sentence(text: &str, at: usize) -> Option<usize> {
     }
 }
 
+/// "from x to y": x, or y where x is replaced already or is no password.
+fn changed(text: &str, at: usize, stop: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let at = skip_spaces(bytes, at);
+    let stop = stop.max(at);
+    let length = bytes[at..stop].iter().position(|&byte| byte == b' ').unwrap_or(stop - at);
+    let quotes = |byte: &u8| b"\"'`*".contains(byte);
+    let old = bytes[at..at + length].iter().position(|byte| !quotes(byte)).unwrap_or(0);
+    // where bytes were cut a sign may be too
+    if text.get(at + old..at + length).is_some_and(|old| values::is_odd(old.trim_end_matches(['"', '\'', '`', '*']))) {
+        return Some(at);
+    }
+    bytes[at + length..stop].starts_with(b" to ").then(|| skip_spaces(bytes, at + length + 4))
+}
+
 /// The value of a named secret.
 fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
@@ -266,12 +310,19 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
     let (join, at) = join(text, word)?;
     let mut at = skip_markup(bytes, skip_spaces(bytes, at));
     let mut next_line = false;
+    // a block of YAML: `password: |`
+    if let [b'|' | b'>', rest @ ..] = &bytes[at..]
+        && join == Join::Colon
+    {
+        let sign = usize::from(matches!(rest.first(), Some(b'-' | b'+')));
+        at += if matches!(rest.get(sign), Some(b'\n' | b'\r')) { 1 + sign } else { 0 };
+    }
     if join == Join::Colon && matches!(bytes.get(at), Some(b'\n' | b'\r')) {
         at += bytes[at..].iter().take(64).take_while(|byte| byte.is_ascii_whitespace()).count();
         next_line = true;
     }
     at = skip_type(text, at);
-    if let [b'f' | b'F' | b'b' | b'B' | b'r' | b'R' | b'u' | b'U', b'"' | b'\'', ..] = &bytes[at..] {
+    if let [b'f' | b'F' | b'b' | b'B' | b'r' | b'R' | b'u' | b'U' | b'N', b'"' | b'\'', ..] = &bytes[at..] {
         at += 1;
     }
     // a directory: the other meaning of the name
@@ -293,7 +344,7 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
         let fields = (value.range.start..value.range.end)
             .any(|at| b",;&".contains(&bytes[at]) && values::begins_field(bytes, at + 1));
         if !value.quoted && ends_line && !code && !fields {
-            return accept(text, &value, kind, Form::Setting);
+            return accept(text, &value, kind, if variable { Form::Variable } else { Form::Setting });
         }
     }
     let value = read(text, at, false)?;
@@ -305,10 +356,14 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
     let field = join == Join::Assign
         && at == word.end + 1
         && bytes.get(value.end).is_none_or(|byte| byte.is_ascii_whitespace() || b"&;\"'".contains(byte));
+    // "pass" alone is mostly a verb
+    let pass = kind == Kind::Token && value.quoted && signed && name.eq_ignore_ascii_case("pass");
+    let kind = if pass { Kind::Password } else { kind };
     let form = match join {
         _ if value.quoted => Form::Quoted,
         Join::Comma => return None,
-        _ if option || variable || field || join == Join::Tag => Form::Setting,
+        _ if variable => Form::Variable,
+        _ if option || field || join == Join::Tag => Form::Setting,
         Join::Space => Form::Loose,
         _ if next_line => Form::Loose,
         _ => Form::Named,
@@ -329,7 +384,7 @@ fn named(text: &str, word: &Range<usize>, kind: Kind, place: &Place<'_>) -> Opti
     accept(text, &value, kind, form)
 }
 
-fn accept(text: &str, value: &values::Value, kind: Kind, form: Form) -> Option<Range<usize>> {
+pub(super) fn accept(text: &str, value: &values::Value, kind: Kind, form: Form) -> Option<Range<usize>> {
     let next = text.as_bytes().get(value.end).copied();
     // a value that a stand-in follows was longer
     if !value.quoted && text[value.end..].starts_with(super::STAND_IN) {
@@ -388,13 +443,15 @@ fn header(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
     }
     let quote = own.or(around);
     // `<` begins markup or a stand-in
-    let ends = |byte: u8| matches!(byte, b'\n' | b'\r' | b'<') || Some(byte) == quote;
+    let ends = |end: usize| {
+        matches!(bytes[end], b'\n' | b'\r' | b'<')
+            || Some(bytes[end]) == quote
+            || (bytes[end] == b'\\' && matches!(bytes.get(end + 1), Some(b'n' | b'r')))
+    };
+    // what was read is the value, so nothing is read twice
     let end = || {
-        let length = bytes[at..].iter().position(|&byte| ends(byte)).unwrap_or(bytes.len() - at);
-        let value = &text[at..at + length];
-        let value = value.split("\\n").next().unwrap_or(value).trim_end_matches(['\\', ' ']);
-        let value = value.split("\\r").next().unwrap_or(value);
-        at + value.len()
+        let end = (at..bytes.len()).find(|&end| ends(end)).unwrap_or(bytes.len());
+        at + text[at..end].trim_end_matches(['\\', ' ']).len()
     };
     if cookie {
         let token = bytes[at..].iter().take(64).take_while(|&&byte| is_word(byte) || byte == b'.').count();
@@ -415,14 +472,15 @@ fn header(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
         return (end > start).then_some(start..end);
     }
     let opaque = values::is_credential(scheme) && (scheme.len() >= 16 || values::is_unmistakable(scheme));
-    let call = matches!(bytes.get(first.end), Some(b'(' | b'['));
+    let call = scheme.len() <= values::LONG && matches!(bytes.get(first.end), Some(b'(' | b'['));
     (opaque && !call && join != Join::Comma).then_some(first)
 }
 
 /// A run without white space, quotes and separators.
-fn read_plain(text: &str, at: usize) -> Range<usize> {
+pub(super) fn read_plain(text: &str, at: usize) -> Range<usize> {
     let stop = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;()[]{}<>\\".contains(byte);
-    let length = text.as_bytes()[at..].iter().position(stop).unwrap_or(text.len() - at);
+    let most = values::most(text, at);
+    let length = text.as_bytes()[at..most].iter().position(stop).unwrap_or(most - at);
     let end = at + text[at..at + length].trim_end_matches(['.', ':']).len();
     at..end
 }
@@ -441,7 +499,7 @@ fn scheme(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
     let value = behind_scheme(text, word.end)?;
     let found = &text[value.clone()];
     // "Basic JavaScript", "Basic 101"
-    let base64 = found.len() >= 8 && (found.ends_with('=') || values::is_unmistakable(found));
+    let base64 = found.len() >= 8 && (found.ends_with('=') || values::is_basic(found));
     (name.eq_ignore_ascii_case("bearer") || base64).then_some(value)
 }
 
@@ -459,12 +517,19 @@ fn option(text: &str, word: &Range<usize>, place: &Place<'_>) -> Option<Range<us
     }
     let command = place.command;
     if name.starts_with("-p") && matches!(command, Some(Command::Mysql | Command::Login)) {
-        let attached = read(text, word.start + 2, false).map(|value| value.range);
+        // `"-p", "x"`: a quote closes the option
+        let closed = word.start > 0 && b"\"'".contains(&text.as_bytes()[word.start - 1]) && name == "-p";
+        let attached = read(text, word.start + 2, false).filter(|_| !closed).map(|value| value.range);
         return match attached {
             Some(value) => fits(text, value),
             None if command == Some(Command::Login) => fits(text, argument(text, word.end)?),
             None => None,
         };
+    }
+    if name == "-U" && command == Some(Command::Samba) {
+        let value = argument(text, word.end)?;
+        let secret = text[value.clone()].split_once('%')?.1.len();
+        return fits(text, value.end - secret..value.end);
     }
     let attached = command == Some(Command::Curl) && name.starts_with("-u") && name.len() > 2;
     if attached || matches!(name, "-u" | "-U" | "--user" | "--proxy-user") {
@@ -478,6 +543,11 @@ fn option(text: &str, word: &Range<usize>, place: &Place<'_>) -> Option<Range<us
         return (!numbers && !paths).then(|| value.end - secret.len()..value.end).and_then(|value| fits(text, value));
     }
     match (name, command) {
+        ("-P", Some(Command::Upper)) | ("-w", Some(Command::Ldap)) => argument(text, word.end)
+            // a port
+            .filter(|value| value.len() > 5 || !text[value.clone()].bytes().all(|byte| byte.is_ascii_digit()))
+            .and_then(|value| fits(text, value)),
+        ("--oauth2-bearer", _) => fits(text, argument(text, word.end)?),
         ("-a", Some(Command::Redis)) => fits(text, argument(text, word.end)?),
         ("-b" | "--cookie", Some(Command::Curl)) => argument(text, word.end)
             .filter(|value| text[value.clone()].contains('='))
@@ -487,7 +557,7 @@ fn option(text: &str, word: &Range<usize>, place: &Place<'_>) -> Option<Range<us
 }
 
 /// The argument behind an option on a command line or in a list of arguments.
-fn argument(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn argument(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let closed = skip_closing(bytes, at);
     let joined = match bytes.get(closed) {
@@ -499,7 +569,7 @@ fn argument(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// A value that is no placeholder.
-fn fits(text: &str, value: Range<usize>) -> Option<Range<usize>> {
+pub(super) fn fits(text: &str, value: Range<usize>) -> Option<Range<usize>> {
     let follows = text[value.end..].starts_with(super::STAND_IN);
     (!follows && values::is_argument(&text[value.clone()])).then_some(value)
 }

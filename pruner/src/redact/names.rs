@@ -11,6 +11,8 @@ pub(super) enum Kind {
     Key,
     /// A short code of digits.
     Pin,
+    /// A session: a long value that mixes letters and digits.
+    Session,
 }
 
 /// Endings in lower case without separators, and whether they must be a word of their own within the name.
@@ -40,6 +42,21 @@ const ENDINGS: &[(&str, bool, Kind)] = &[
     ("securitytoken", false, Kind::Password),
     ("bearertoken", false, Kind::Password),
     ("idtoken", true, Kind::Password),
+    ("passwordhash", false, Kind::Password),
+    ("passwordnew", false, Kind::Password),
+    ("passwordold", false, Kind::Password),
+    ("passwordagain", false, Kind::Password),
+    ("passwordrepeat", false, Kind::Password),
+    ("passwordconfirm", false, Kind::Password),
+    ("passwordconfirmation", false, Kind::Password),
+    ("passwordvalue", false, Kind::Password),
+    ("secretvalue", false, Kind::Password),
+    ("secretstring", false, Kind::Password),
+    ("secretkeybase", false, Kind::Password),
+    ("psk", true, Kind::Password),
+    ("phpsessid", false, Kind::Password),
+    ("jsessionid", false, Kind::Password),
+    ("sessionid", false, Kind::Session),
     ("token", false, Kind::Token),
     ("pass", true, Kind::Token),
     ("auth", true, Kind::Token),
@@ -58,6 +75,41 @@ const ENDINGS: &[(&str, bool, Kind)] = &[
 /// Words that make a name of the `key` or `token` behind them.
 const BEFORE: &[&str] =
     &["api", "access", "secret", "private", "auth", "session", "refresh", "encryption", "signing", "account", "master"];
+
+/// Whose `pass` it is, joined or not: `DBPASS`, `smtp_pass`. Other words end so too (`compass`, `first_pass`).
+const OWNERS: &[&str] = &[
+    "admin",
+    "app",
+    "auth",
+    "become",
+    "db",
+    "database",
+    "email",
+    "ftp",
+    "git",
+    "http",
+    "imap",
+    "ldap",
+    "login",
+    "mail",
+    "master",
+    "mongo",
+    "mysql",
+    "pg",
+    "postgres",
+    "rabbitmq",
+    "redis",
+    "require",
+    "root",
+    "sftp",
+    "smtp",
+    "sql",
+    "ssh",
+    "sudo",
+    "user",
+    "wifi",
+    "http_proxy",
+];
 
 /// Words that make a short secret of the `code` behind them; `time` as in "one-time".
 const BEFORE_CODE: &[&str] = &["pin", "otp", "time", "access", "security", "verification", "recovery", "reset"];
@@ -86,6 +138,11 @@ pub(super) fn kind(name: &str, before: &str) -> Option<Kind> {
     }
     let name = name.trim_end_matches(|sign: char| sign.is_ascii_digit() || matches!(sign, '_' | '-'));
     let found = ENDINGS.iter().filter(|(ending, whole, _)| ends(name, ending, *whole)).map(|(_, _, kind)| *kind);
+    let pass =
+        name.len() > 4 && name.is_char_boundary(name.len() - 4) && name[name.len() - 4..].eq_ignore_ascii_case("pass");
+    if pass && OWNERS.iter().any(|owner| ends(name[..name.len() - 4].trim_end_matches(['_', '-']), owner, true)) {
+        return Some(Kind::Password);
+    }
     // an ending that is longer says more
     let kind = found.min_by_key(|kind| *kind != Kind::Password)?;
     if kind == Kind::Password && VERBS.iter().any(|verb| name.starts_with(verb)) {
@@ -118,10 +175,21 @@ mod tests {
 
     #[test]
     fn names_and_what_only_looks_like_one() {
-        for name in ["PGPASSWORD", "MYSQL_PWD", "SecretAccessKey", "x-api-key", "clientSecret", "password2", "DB_PW"] {
+        for name in [
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "SecretAccessKey",
+            "x-api-key",
+            "clientSecret",
+            "password2",
+            "DB_PW",
+            "DBPASS",
+            "smtp_pass",
+            "SSHPASS",
+        ] {
             assert_eq!(kind(name, ""), Some(Kind::Password), "{name}");
         }
-        for name in ["token", "csrf_token", "SMTP_PASS", "sid"] {
+        for name in ["token", "csrf_token", "first_pass", "sid"] {
             assert_eq!(kind(name, ""), Some(Kind::Token), "{name}");
         }
         assert_eq!(kind("key", "API"), Some(Kind::Password));
@@ -132,7 +200,7 @@ mod tests {
             "compass",
             "token_budget",
             "reset_password",
-            "session_id",
+            "bypass",
             "monkey",
             "spin",
             "",

@@ -38,6 +38,38 @@ const BEGINNINGS: &[(&str, usize)] = &[
     ("dckr_pat_", 16),
     ("gsk_", 16),
     ("xai-", 16),
+    ("pk_live_", 10),
+    ("pk_test_", 10),
+    ("glrt-", 10),
+    ("glptt-", 10),
+    ("glcbt-", 10),
+    ("xoxe-", 10),
+    ("ntn_", 20),
+    ("secret_", 20),
+    ("r8_", 16),
+    ("pplx-", 16),
+    ("fw_", 16),
+    ("sq0csp-", 16),
+    ("sq0atp-", 16),
+    ("EAAA", 16),
+    ("EAA", 24),
+    ("PMAK-", 16),
+    ("NRAK-", 16),
+    ("sntrys_", 16),
+    ("sntryu_", 16),
+    ("dapi", 28),
+    ("ATATT", 20),
+    ("glsa_", 16),
+    ("pscale_", 16),
+    ("sbp_", 16),
+    ("tskey-", 12),
+    ("GOCSPX-", 16),
+    ("sgp_", 16),
+    ("lin_api_", 16),
+    ("figd_", 16),
+    ("shpca_", 16),
+    ("shppa_", 16),
+    ("shpss_", 16),
 ];
 
 /// Beginnings that a point ends: `SG.x.y`, `ya29.x`, `hvs.x`.
@@ -52,6 +84,26 @@ pub(super) fn token(text: &str, word: &Range<usize>, path: bool) -> Option<usize
         if end - word.end >= 8 {
             return Some(end);
         }
+    }
+    // Doppler
+    if found == "dp" && [".st.", ".pt.", ".ct.", ".sa."].iter().any(|kind| text[word.end..].starts_with(kind)) {
+        let end = segments(text, word.end);
+        if end - word.end >= 20 {
+            return Some(end);
+        }
+    }
+    let hex = |found: &str| found.bytes().all(|byte| byte.is_ascii_hexdigit());
+    // Airtable, Mailgun, Twilio
+    if found.len() == 17 && found.starts_with("pat") {
+        let end = segments(text, word.end);
+        if end == word.end + 65 && hex(&text[word.end + 1..end]) {
+            return Some(end);
+        }
+    }
+    if (found.len() == 36 && found.strip_prefix("key-").is_some_and(hex))
+        || (found.len() == 34 && found.strip_prefix("SK").is_some_and(hex))
+    {
+        return Some(word.end);
     }
     // the shortest token of those below
     if found.len() < 13 {
@@ -195,7 +247,15 @@ pub(super) fn url_credentials(text: &str, found: &mut Vec<Range<usize>>) {
 }
 
 /// Addresses that are a secret from here on.
-const WEBHOOKS: &[&str] = &["hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"];
+const WEBHOOKS: &[&str] = &[
+    "hooks.slack.com/services/",
+    "hooks.slack.com/workflows/",
+    "hooks.slack.com/triggers/",
+    "discord.com/api/webhooks/",
+    "discordapp.com/api/webhooks/",
+    "canary.discord.com/api/webhooks/",
+    "ptb.discord.com/api/webhooks/",
+];
 
 fn webhook(text: &str, at: usize) -> Option<Range<usize>> {
     let host = WEBHOOKS.iter().find(|host| text[at..].starts_with(**host))?;
@@ -203,6 +263,46 @@ fn webhook(text: &str, at: usize) -> Option<Range<usize>> {
     let sign = |byte: &u8| byte.is_ascii_alphanumeric() || b"/_-".contains(byte);
     let length = text.as_bytes()[start..].iter().take_while(|byte| sign(byte)).count();
     (length >= 16).then_some(start..start + length)
+}
+
+/// Beginnings of hashed passwords as in `.htpasswd` and `shadow`.
+const HASHES: &[&str] = &["$apr1$", "$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$y$", "$argon2"];
+
+/// Hashed passwords.
+pub(super) fn hashes(text: &str, found: &mut Vec<Range<usize>>) {
+    for (at, _) in text.match_indices('$') {
+        if HASHES.iter().any(|beginning| text[at..].starts_with(beginning)) {
+            let sign = |byte: &u8| byte.is_ascii_alphanumeric() || b"./$,=+-_".contains(byte);
+            let length = text.as_bytes()[at..].iter().take(256).take_while(|byte| sign(byte)).count();
+            let length = text[at..at + length].trim_end_matches(['.', ',']).len();
+            if length >= 24 {
+                found.push(at..at + length);
+            }
+        }
+    }
+}
+
+/// Passwords of `.pgpass`: lines of host, port, database, user and password.
+pub(super) fn pgpass(text: &str, found: &mut Vec<Range<usize>>) {
+    let mut at = 0;
+    for line in text.split('\n') {
+        let start = at;
+        at += line.len() + 1;
+        let line = line.trim_end_matches('\r');
+        if line.len() > 256 || line.contains(char::is_whitespace) {
+            continue;
+        }
+        let mut fields = line.splitn(5, ':');
+        let [Some(_), Some(port), Some(base), Some(_), Some(secret)] = [(); 5].map(|()| fields.next()) else {
+            continue;
+        };
+        let digits = |field: &str| !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
+        let port = port == "*" || (digits(port) && (4..=5).contains(&port.len()));
+        let mixed = secret.bytes().any(|byte| byte.is_ascii_digit() || (byte.is_ascii_punctuation() && byte != b'.'));
+        if port && !digits(base) && !base.is_empty() && secret.len() >= 4 && mixed && !secret.contains(STAND_IN) {
+            found.push(start + line.len() - secret.len()..start + line.len());
+        }
+    }
 }
 
 fn last_at(bytes: &[u8]) -> Option<usize> {

@@ -11,6 +11,8 @@ use super::shapes::has_random_part;
 pub(super) enum Form {
     /// In quotes or back ticks.
     Quoted,
+    /// A variable in capitals, `DB_PASSWORD=x`.
+    Variable,
     /// A setting: the rest of its line, a variable of the environment, an option of a command line.
     Setting,
     /// Behind a sign such as `:`, or named in a sentence ("is", "to").
@@ -35,13 +37,22 @@ const QUOTED: usize = 512;
 
 /// A value without quotes that is longer is not looked at any further: no word is, and judging it again from every name
 /// in it would take quadratic time.
-const LONG: usize = 512;
+pub(super) const LONG: usize = 512;
+
+/// Where reading from `at` ends at the latest: a few signs more than are looked at.
+pub(super) fn most(text: &str, at: usize) -> usize {
+    let mut most = text.len().min(at + LONG + 16);
+    while !text.is_char_boundary(most) {
+        most -= 1;
+    }
+    most
+}
 
 /// Reads the value that begins at `at`. Without quotes it ends at white space, or, unless it is a line's whole rest, at
 /// any sign that separates.
 pub(super) fn read(text: &str, at: usize, whole: bool) -> Option<Value> {
     let bytes = text.as_bytes();
-    if let Some(value) = quoted(bytes, at) {
+    if let Some(value) = quoted(bytes, at).or_else(|| framed(text, at)) {
         return Some(value);
     }
     // a quote that nothing closes: the text was cut
@@ -49,7 +60,8 @@ pub(super) fn read(text: &str, at: usize, whole: bool) -> Option<Value> {
     let at = at + open;
     let separates = |byte: u8| byte.is_ascii_whitespace() || (!whole && b"\"'`,;|()[]{}<>".contains(&byte));
     let mut end = at;
-    while end < bytes.len() && !separates(bytes[end]) {
+    let most = most(text, at);
+    while end < most && !separates(bytes[end]) {
         // an escape of the text around, such as \n in a JSON string
         if bytes[end] == b'\\' && bytes.get(end + 1).is_some_and(|next| b"nrt\"'".contains(next)) {
             break;
@@ -61,7 +73,7 @@ pub(super) fn read(text: &str, at: usize, whole: bool) -> Option<Value> {
         end += 1;
     }
     // punctuation and emphasis behind the value are no part of it
-    let value = text[at..end].trim_end_matches(['.', ':', '*', '\\']).len();
+    let value = text[at..end].trim_end_matches(['.', ':', '*', '\\', '…']).len();
     (value > 0).then_some(Value { range: at..at + value, quoted: open > 0, end })
 }
 
@@ -92,6 +104,20 @@ fn quoted(bytes: &[u8], at: usize) -> Option<Value> {
     None
 }
 
+/// A value in quotes that are no ASCII signs.
+fn framed(text: &str, at: usize) -> Option<Value> {
+    let pairs = [("“", "”"), ("„", "“"), ("«", "»"), ("‘", "’"), ("&quot;", "&quot;"), ("&#34;", "&#34;")];
+    let (open, close) = pairs.iter().find(|(open, _)| text[at..].starts_with(open))?;
+    let start = at + open.len();
+    let length = text[start..most(text, start)].find(close)?;
+    let inner = start..start + length;
+    (length > 0 && !text[inner.clone()].contains('\n')).then_some(Value {
+        end: inner.end + close.len(),
+        range: inner,
+        quoted: true,
+    })
+}
+
 /// Whether a value behind a name of this kind is a secret. `next` is the byte behind it.
 pub(super) fn is_secret(value: &str, kind: Kind, form: Form, next: Option<u8>) -> bool {
     if value.len() > LONG {
@@ -116,9 +142,16 @@ pub(super) fn is_secret(value: &str, kind: Kind, form: Form, next: Option<u8>) -
         (Kind::Pin, _) => signs.only_digits() && (4..=12).contains(&length),
         (Kind::Key, _) => !value.contains(' ') && has_random_part(value, 16),
         (Kind::Password, Form::Quoted) => !is_prose(value),
-        (Kind::Password, Form::Setting) => true,
+        (Kind::Session, _) => {
+            length >= 20 && value.split(['-', '_', '.']).any(|part| part.len() >= 20) && {
+                signs.digit && signs.letter && !signs.other
+            }
+        }
+        (Kind::Password, Form::Setting | Form::Variable) => true,
         (Kind::Password, Form::Named) => match (signs.digit, signs.letter, signs.other) {
             (true, false, false) => length >= 4 && value.bytes().all(|byte| byte.is_ascii_digit()),
+            // "12+ characters"
+            (true, false, true) => length >= 5,
             (true, _, _) => length >= 3,
             (false, _, true) => length >= 6,
             (false, _, false) => length >= 8 && signs.inner_capital,
@@ -128,7 +161,7 @@ pub(super) fn is_secret(value: &str, kind: Kind, form: Form, next: Option<u8>) -
             let mixed = signs.digit && length >= 6 && !is_numbered_name(value);
             !value.contains(' ') && (mixed || (length >= 16 && signs.inner_capital))
         }
-        (Kind::Token, Form::Setting | Form::Named) => {
+        (Kind::Token, Form::Setting | Form::Variable | Form::Named) => {
             length >= 6 && signs.digit && signs.letter && !is_numbered_name(value)
         }
         (Kind::Token, Form::Loose) => {
@@ -148,11 +181,74 @@ pub(super) fn is_unmistakable(value: &str) -> bool {
         && !is_mail(value)
 }
 
+/// A value that is looked for everywhere once it is known. Numbers of few digits and what may be an ordinary word are
+/// not.
+pub(super) fn is_spread(value: &str) -> bool {
+    if value.len() < 6 || value.len() > LONG || value.trim() != value || value.contains(STAND_IN) {
+        return false;
+    }
+    let signs = Signs::of(value);
+    let length = value.chars().count();
+    if is_mail(value) || is_numbered_name(value) && !signs.only_digits() {
+        return false;
+    }
+    match (signs.digit, signs.letter, signs.other) {
+        // several words
+        _ if value.contains(' ') => length >= 16,
+        (true, false, false) => value.bytes().all(|byte| byte.is_ascii_digit()),
+        (_, _, true) => signs.letter || signs.digit,
+        (true, true, false) => true,
+        (false, _, false) => length >= 16 || (length >= 8 && signs.inner_capital),
+    }
+}
+
 /// An e-mail address.
 fn is_mail(value: &str) -> bool {
     let host = value.split_once('@').map_or("", |(_, host)| host);
     let last = host.rsplit('.').next().unwrap_or_default();
     host.contains('.') && last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// Whether a word of a sentence looks like a password: letters and digits, or signs between letters.
+pub(super) fn is_odd(value: &str) -> bool {
+    let signs = Signs::of(value);
+    let inner = value.trim_matches(|sign: char| !sign.is_alphanumeric());
+    let punctuated = inner.contains(['!', '@', '#', '$', '%', '^', '&', '*', '+', '=', '?', '~']) && signs.letter;
+    value.len() >= 5
+        && value.len() <= LONG
+        && !value.contains(STAND_IN)
+        && !value.contains("://")
+        && !is_placeholder(value, Form::Named)
+        && !is_code(value, Form::Named, None)
+        && !is_mail(value)
+        && !is_numbered_name(value)
+        && ((signs.digit && signs.letter) || punctuated)
+}
+
+/// Whether this is `user:password` in Base64.
+pub(super) fn is_basic(value: &str) -> bool {
+    let (mut bits, mut held, mut colon) = (0u32, 0, false);
+    for byte in value.trim_end_matches('=').bytes() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return false,
+        };
+        bits = (bits << 6 | u32::from(digit)) & 0xffff;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            let decoded = (bits >> held) & 0xff;
+            if decoded < 0x20 || decoded == 0x7f {
+                return false;
+            }
+            colon |= decoded == u32::from(b':');
+        }
+    }
+    colon
 }
 
 /// Whether the argument of an option that takes nothing but a secret is one.
@@ -314,6 +410,20 @@ const NO_VALUES: &[&str] = &[
     "authentication",
     "authorization",
     "example",
+    "oauth",
+    "oauth1",
+    "oauth2",
+    "jwt",
+    "saml2",
+    "base64",
+    "utf8",
+    "md5",
+    "sha1",
+    "sha256",
+    "sha512",
+    "x509",
+    "hs256",
+    "rs256",
 ];
 
 fn is_placeholder(value: &str, form: Form) -> bool {
@@ -332,9 +442,17 @@ fn is_placeholder(value: &str, form: Form) -> bool {
         .strip_prefix('#')
         .is_some_and(|hex| matches!(hex.len(), 3 | 6) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let lower = value.to_lowercase();
-    let yours = ["your_", "your-", "your "].iter().any(|start| lower.starts_with(start));
+    let yours = ["your_", "your-", "your ", "<your", "yourpass", "my_pass", "changeme_", "enter "]
+        .iter()
+        .any(|start| lower.starts_with(start));
     let plain = lower.trim_matches(|sign: char| !sign.is_alphanumeric());
+    let file = value.starts_with("~/")
+        || value.starts_with("./")
+        || [".pem", ".key", ".pub", ".p12", ".crt"].iter().any(|ending| lower.ends_with(ending));
+    let tag = matches!(value, "!vault" | "!secret" | "!reference" | "!Ref" | "!Sub" | "!GetAtt" | "!env");
     variable
+        || file
+        || tag
         || framed
         || formatted
         || colour
@@ -346,14 +464,16 @@ fn is_placeholder(value: &str, form: Form) -> bool {
 
 /// An expression rather than a literal: a call, an index, a path of names, the name of such a secret itself.
 fn is_code(value: &str, form: Form, next: Option<u8>) -> bool {
-    if value == "secret" && matches!(form, Form::Quoted | Form::Setting) {
+    if value == "secret" && matches!(form, Form::Quoted | Form::Setting | Form::Variable) {
         return false;
     }
     let name = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.');
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     // in quotes `Password22` is one, `password` and `my_password1` are not
     let few = digits < 2 || (form != Form::Quoted && value.ends_with(|sign: char| sign.is_ascii_alphabetic()));
-    if name && few && value.split('.').any(|part| names::kind(part, "").is_some()) {
+    // what stands in quotes is no expression; `account_password` names a field, `adminpassword` is one
+    let literal = matches!(form, Form::Quoted | Form::Variable) && !value.contains(['_', '.']);
+    if name && few && !literal && value.split('.').any(|part| names::kind(part, "").is_some()) {
         return true;
     }
     let dotted = name
@@ -381,10 +501,16 @@ fn is_prose(value: &str) -> bool {
     let words: Vec<&str> = value.split_whitespace().collect();
     let said = |word: &&str| {
         let word = word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
-        NO_VALUES.contains(&word.as_str()) || matches!(word.as_str(), "your" | "an" | "too" | "this" | "be" | "by")
+        // a passphrase may hold one of these, and a single letter is no word that tells
+        let joins = matches!(
+            word.as_str(),
+            "from" | "to" | "in" | "on" | "at" | "it" | "of" | "and" | "or" | "for" | "with" | "the" | "yes" | "no"
+        );
+        !joins
+            && word.len() > 1
+            && (NO_VALUES.contains(&word.as_str()) || matches!(word.as_str(), "your" | "too" | "be"))
     };
-    // a single letter is no word that tells
-    words.len() > 1 && words.iter().any(|word| word.len() > 1 && said(word))
+    words.len() > 1 && words.iter().any(said)
 }
 
 #[cfg(test)]
