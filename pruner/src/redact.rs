@@ -1,7 +1,7 @@
 //! Secrets do not leave the machine: what looks like one is replaced before a request is built.
 //!
-//! Found are secrets by their form ([`shapes`]: tokens with a known beginning, private keys, credentials in URLs, long
-//! runs of letters and digits) and secrets by what stands before them ([`find`]: names such as `password` or `api_key`,
+//! Found are secrets by their form (`shapes`: tokens with a known beginning, private keys, credentials in URLs, long
+//! runs of letters and digits) and secrets by what stands before them (`find`: names such as `password` or `api_key`,
 //! headers, options of a command line). Only the value goes; its name stays. A secret gets the same stand-in wherever it
 //! occurs, so a judge can still see that an entry repeats an output; one that is unmistakable is replaced even where
 //! nothing names it.
