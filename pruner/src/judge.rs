@@ -72,12 +72,14 @@ pub struct JudgeFault {
     pub kind: FaultKind,
     /// What happened and what to do, without secrets.
     pub detail: String,
+    /// Requests that were sent all the same, and may have cost something.
+    pub requests: usize,
 }
 
 impl JudgeFault {
     /// A failure of a kind.
     pub fn new(kind: FaultKind, detail: impl Into<String>) -> JudgeFault {
-        JudgeFault { kind, detail: detail.into() }
+        JudgeFault { kind, detail: detail.into(), requests: 0 }
     }
 }
 

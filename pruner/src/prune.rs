@@ -81,6 +81,7 @@ pub fn prune(summary: &str, span: &Span<'_>, judge: &dyn Judge, options: &Option
     let answers = match judge.judge(span, &asked) {
         Ok(answers) => answers,
         Err(fault) => {
+            account.requests = [fault.requests, 0];
             return (summary.to_string(), account.unchanged(Status::Fault(fault.kind), &fault.detail));
         }
     };

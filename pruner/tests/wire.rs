@@ -98,6 +98,16 @@ fn scores_decide_and_the_line_itself_stays() {
     assert_eq!(mock.requests().len(), 1);
 }
 
+/// A request whose answer was no use was sent and may be billed.
+#[test]
+fn a_faulty_answer_counts_as_a_request() {
+    let (mock, jev) = one_reply(r#"{"answers": {"e1": 0.9}}"#);
+    let (pruned, account) = run(&jev, "## S\n- A\n- B\n");
+    assert_eq!((pruned.as_str(), account.requests), ("## S\n- A\n- B\n", [1, 0]));
+    assert!(matches!(account.status, Status::Fault(_)), "{}", account.reason);
+    assert_eq!(mock.requests().len(), 1);
+}
+
 #[test]
 fn what_is_sent_is_the_wire_format_without_secrets() {
     let (mock, _) = one_reply(&answers(&[("e1", 0.9), ("e2", 0.9)]));

@@ -228,7 +228,7 @@ impl Client {
         bodies: &[Value],
         check: impl Fn(usize, &Value) -> Result<T, JudgeFault> + Sync,
     ) -> Result<Vec<(T, bool)>, JudgeFault> {
-        let next = AtomicUsize::new(0);
+        let (next, sent) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let results: Mutex<BTreeMap<usize, Checked<T>>> = Mutex::new(BTreeMap::new());
         let work = || {
             loop {
@@ -240,11 +240,14 @@ impl Client {
                 let remembered = self.recall(&name).and_then(|reply| check(at, &reply).ok());
                 let result = match remembered {
                     Some(answer) => Ok((answer, true)),
-                    None => self.ask(&text).and_then(|reply| {
-                        let answer = check(at, &reply)?;
-                        self.remember(name, reply);
-                        Ok((answer, false))
-                    }),
+                    None => {
+                        sent.fetch_add(1, Ordering::Relaxed);
+                        self.ask(&text).and_then(|reply| {
+                            let answer = check(at, &reply)?;
+                            self.remember(name, reply);
+                            Ok((answer, false))
+                        })
+                    }
                 };
                 let failed = result.is_err();
                 lock(&results).insert(at, result);
@@ -260,7 +263,8 @@ impl Client {
             }
         });
         let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        results.into_values().collect()
+        let answers: Result<Vec<_>, JudgeFault> = results.into_values().collect();
+        answers.map_err(|fault| JudgeFault { requests: sent.into_inner(), ..fault })
     }
 
     fn ask(&self, text: &str) -> Result<Value, JudgeFault> {
