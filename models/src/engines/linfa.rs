@@ -2,8 +2,9 @@
 //!
 //! `linfa-logistic` solves the problem of `logistic` (sum of log-losses + |w|^2 / 2, intercept free) by L-BFGS on a
 //! dense copy of the standardised columns. Known: its positive class is the *more frequent* one, not the larger label
-//! (linfa issue #393), so the weights are turned round here where needed; it may stop with a gradient of 1e-7 to 1e-6,
-//! which is reported as a warning.
+//! (linfa issue #393), so the weights are turned round here where needed. Its line search (argmin's, by Moré and Thuente) has
+//! no limit of its own and was seen to go on for ever where a step can no longer lower the loss by what a float shows, so
+//! it is asked for a gradient of 1e-7 a row only, ten times what that is; that it stops short is reported as a warning.
 //!
 //! `linfa-tree` takes the *structure* of a depth-2 Gini tree from linfa-trees and counts the leaves itself, because
 //! linfa keeps no leaf probabilities. Known, and asserted in tests:
@@ -30,6 +31,10 @@ use crate::tree::MIN_ROWS_TO_SPLIT;
 /// Breaks ties between classes in favour of label 1, and nothing else.
 const WEIGHT_OF_ONE: f32 = 1.0 + 1.0 / 16384.0;
 
+/// Gradient at which linfa-logistic stops, per row: sqrt(2 · H · eps · loss) with H about n/4 and a loss of about 0.7 n is
+/// 1e-8 a row, below which no step can be told to be better.
+const REACHABLE_A_ROW: f64 = 1e-7;
+
 fn failed(reason: impl ToString, instead: Learner) -> ModelError {
     ModelError::Engine { library: "linfa", reason: reason.to_string(), instead }
 }
@@ -53,7 +58,7 @@ pub(crate) fn logistic(training: &Training<'_>) -> Result<Fit, ModelError> {
     let labels: Array1<bool> = training.y.iter().map(|&y| y > 0.5).collect();
     let fitted = LogisticRegression::default()
         .alpha(1.0 / settings.c)
-        .gradient_tolerance(settings.tolerance)
+        .gradient_tolerance(REACHABLE_A_ROW * design.n as f64)
         .max_iterations(settings.max_iterations as u64)
         .fit(&DatasetBase::new(records, labels))
         .map_err(|error| failed(error, instead))?;
